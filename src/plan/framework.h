@@ -24,7 +24,7 @@ enum class RuleScope : std::uint8_t {
   search  ///< searched plans only: the framework can run a plan that breaks the rule, but searches avoid it
 };
 
-/// A restriction on one setting of a task.
+/// A restriction on one setting of a task, or on a group of settings.
 struct TaskRule {
   std::optional<workflow::TaskKind> of;  ///< kind of the tasks that it applies to; nullopt: all
   std::string_view part;                 ///< key of the setting's group in a plan file: "layout"
@@ -49,7 +49,7 @@ struct Agreement {
 
 /// A model feature that a framework does not support.
 struct ModelRule {
-  std::string_view what;  ///< the feature: "experts"
+  std::string_view what;  ///< the feature, such as "experts"
   bool (*has)(const llm::Transformer&) = nullptr;
 };
 
@@ -122,15 +122,15 @@ struct Disagreement {
 std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<TaskPlan>& tasks);
 
 /// Returns why the job's framework cannot fuse two trainings, and what is accepted. nullopt if it can, or if the job
-/// has no framework. A framework cannot fuse trainings on a single device.
+/// has no framework. No framework can fuse trainings on a cluster of one device.
 std::optional<std::string> find_training_rejection(const Job& job);
 
 /// Returns why the job's framework cannot fuse generation with inference, and what is accepted. nullopt if it can, or
 /// if the job has no framework.
 std::optional<std::string> find_generation_rejection(const Job& job);
 
-// Return the first Error for a setting that the job's framework does not support. The Error is at the setting's value,
-// or at the enclosing map if the file does not give the setting.
+// The functions below return the first Error for a setting that the job's framework does not support. The Error is at
+// the setting's value, or at the enclosing map if the file does not give the setting.
 
 /// Checks that the job's framework can run `planned`, read from `node`. `planned` is a task of a plan, or the job's
 /// `fixed` settings of a task applied to a default TaskPlan that conform() has adjusted.

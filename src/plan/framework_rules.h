@@ -97,7 +97,7 @@ bool is_trained(const Job& job, std::size_t task);      ///< training or inferen
 bool is_reference(const Job& job, std::size_t task);    ///< inference of a frozen role other than a reward model
 bool is_of_trainer(const Job& job, std::size_t task);   ///< training, or inference of any role except a reward model
 bool is_reward(const Job& job, std::size_t task);       ///< inference of a reward model
-bool is_on_policy(const Job& job, std::size_t task);    ///< every task of a job without steps off policy
+bool is_on_policy(const Job& job, std::size_t task);    ///< every task, if the job has no steps off policy
 bool has_pools(const Job& job);                         ///< whether the job fixes the devices of some task
 bool is_on_the_pool(const Job& job, std::size_t task);  ///< on policy, in a job that fixes no devices
 bool is_scalar(const Job& job, std::size_t task);       ///< tasks of a model that outputs one number for each token
@@ -113,18 +113,18 @@ bool is_colocated(const Job& job, std::size_t task);
 bool is_apart(const Job& job, std::size_t task);  ///< not is_colocated()
 
 // Equivalences of task settings.
-/// Same degrees, division of layers into stages, sequence parallelism, and use of ZeRO 3.
+/// Whether both have the same degrees, division of layers into stages, sequence parallelism, and use of ZeRO 3.
 bool same_engine_layout(const TaskPlan& a, const TaskPlan& b);
 bool same_degrees(const TaskPlan& a, const TaskPlan& b);
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
-/// Both size micro-batches by tokens, or neither does.
+/// Whether both size micro-batches by tokens, or neither does.
 bool same_micro_batch_rule(const TaskPlan& a, const TaskPlan& b);
 
 /// Returns the order that runs all generation, then all inference, then all training, then the next iteration. Off
 /// policy: the ideal order.
 IterationOrder in_stages(const Job& job);
 
-/// Selects tasks.
+/// Whether a task is selected.
 using TaskPredicate = bool (*)(const Job& job, std::size_t task);
 /// Returns the order that runs generation and rewards, then turns of inference and training, one after the other, then
 /// the weight sync. Each predicate in `sequence` selects the tasks of one turn, which may run together. On policy, the

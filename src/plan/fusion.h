@@ -40,26 +40,28 @@ struct GenerationStage {
   std::vector<std::size_t> infer;
 };
 
-/// Returns the stage of the first generate task that has infer tasks to run with. nullopt if no generate task has any,
-/// or if the job's framework does not support the fusion. `tasks`: [task of the workflow].
+/// Returns the stage of the first generate task for which GenerationStage::infer is not empty. nullopt if there is no
+/// such task, or if the job's framework does not support inter-stage fusion. `tasks`: [task of the workflow].
 std::optional<GenerationStage> generation_stage(const Job& job, const std::vector<TaskPlan>& tasks);
 
 /// Returns the train tasks that a planner fuses: the first two of different roles that do not depend on each other.
-/// nullopt if there is no such pair (GRPO has no critic), or if the job's framework does not support the fusion.
+/// nullopt if there is no such pair (GRPO has no critic), or if the job's framework does not support intra-stage
+/// fusion.
 std::optional<TrainPair> train_pair(const Job& job);
 
 /// Returns the fusions in `fusion` that a plan with these tasks can have.
 Fusion possible_fusion(const Fusion& fusion, const Job& job, const std::vector<TaskPlan>& tasks);
 
-/// Whether `fusion` meets the pin.
+/// Whether `fusion` agrees with every member that the pin sets.
 bool agrees(const FusionPin& pin, const Fusion& fusion);
 
-// Return why a fusion is impossible, and what is accepted. nullopt if it is possible.
+// find_threshold_fault, find_fault and find_training_fault return why a fusion is impossible, and what is accepted.
+// nullopt if it is possible.
 
 /// Checks inter-stage fusion: the threshold must be in (0, 1), and the tasks must have a generation_stage().
 std::optional<std::string> find_threshold_fault(double threshold, const Job& job, const std::vector<TaskPlan>& tasks);
 
-/// Checks that some plan of the job can have the fusions that the pin requires.
+/// Checks the pin's threshold, and that some plan of the job can have the fusions that the pin requires.
 std::optional<std::string> find_fault(const FusionPin& pin, const Job& job);
 
 /// Checks intra-stage fusion. The job's framework must support it. It needs two train tasks of different roles on the
@@ -68,8 +70,8 @@ std::optional<std::string> find_fault(const FusionPin& pin, const Job& job);
 std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first,
                                                const TaskPlan& second);
 
-/// Rewords a fault of a fusion as the reason for not fusing: "one is on devices 0-3, the other on 4-7; fusion needs the
-/// same devices".
+/// Returns the message of a fusion fault, reworded as the reason why a plan is not fused: "; accepted: " becomes
+/// "; fusion needs ".
 std::string as_reason(std::string fault);
 
 }  // namespace dovetail::plan

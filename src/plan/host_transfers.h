@@ -1,4 +1,4 @@
-// Transfers to and from host memory as separate activities of an iteration, in parallel with the devices.
+// Transfers to and from host memory as separate activities of an iteration, in parallel with work on the devices.
 //
 // If a task's weights or optimizer are in host memory while it does not run, it loads them before it starts. A train
 // task copies them back after it ends. Software that prefetches overlaps these transfers with other tasks. The overlap

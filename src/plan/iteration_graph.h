@@ -26,7 +26,7 @@ struct Activity {
   std::optional<std::size_t> within = std::nullopt;
 };
 
-/// `to` of iteration k + iterations waits for `from` of iteration k.
+/// Activity `to` of iteration k + `iterations` waits for activity `from` of iteration k.
 struct ActivityEdge {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -43,18 +43,19 @@ struct IterationGraph {
 
 /// Builds the graph of a plan.
 ///
-/// Data edges of the workflow connect tasks of the same iteration. Version edges lead from each train task to the uses
-/// of its role in later iterations. They pass through a reallocation if the use has another mesh or layout, or if its
-/// engine has a separate copy of the weights.
+/// Data edges of the workflow connect tasks of the same iteration. Version edges lead from each train task to the tasks
+/// of later iterations that use the trained role or its average. Such an edge passes through a reallocation if the
+/// using task has another mesh or layout than the train task, or an engine with a separate copy of the weights.
 ///
-/// Uses of the same version of a role's weights with the same mesh and layout share a reallocation. A reallocation
-/// overwrites the weights of its last run, so it waits for their uses in the previous iteration. An average of a role
-/// is computed where it is used, from the reallocated weights. REQUIRES: the plan has no fault.
+/// Tasks with the same mesh and layout that use the same version of a role's weights share a reallocation. A
+/// reallocation overwrites the weights of its previous run, so it waits for the tasks that use those weights in the
+/// previous iteration. An average of a role is computed where it is used, from the reallocated weights. REQUIRES: the
+/// plan has no fault.
 IterationGraph iteration_graph(const Job& job, const Plan& plan);
 
-/// Makes activity `leader` do the work of `members`. The leader waits for everything that they wait for, and they end
-/// when it ends. Edges among them within an iteration are removed. REQUIRES: no other activity of an iteration waits
-/// for one of these activities and precedes another of them.
+/// Makes activity `leader` do the work of `members`. The leader waits for everything that the members wait for, and the
+/// members end when the leader ends. Edges among all these activities within an iteration are removed. REQUIRES: no
+/// other activity of an iteration waits for one of them and precedes another of them.
 void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
 
 /// Lets activities that wait for the leader start a time `early` before it ends: they need the leader's own task, but
@@ -71,11 +72,12 @@ bool share_weights(const TaskPlan& a, const TaskPlan& b);
 /// Whether a task generates with the engine's own copy of the weights.
 bool has_own_weights(const Job& job, const Plan& plan, std::size_t task);
 
-/// Meshes that an activity keeps busy. A reallocation keeps both its meshes busy. Empty for rules, host transfers, and
-/// activities within another.
+/// Meshes that an activity keeps busy. For a reallocation, these are the mesh of the train task and the mesh of the
+/// task that uses the weights, or one mesh if they are equal. Empty for rules, host transfers, and activities within
+/// another.
 std::vector<cluster::Mesh> meshes_of(const Activity& activity, const Job& job, const Plan& plan);
 
-/// Whether the activity moves state to or from host memory, in parallel with the devices.
+/// Whether the activity moves state to or from host memory, in parallel with work on the devices.
 inline bool is_host_transfer(const Activity& activity) {
   return activity.kind == Activity::Kind::load || activity.kind == Activity::Kind::unload;
 }
@@ -86,7 +88,7 @@ cluster::Mesh host_links_of(const Activity& activity, const Plan& plan);
 /// Constraints that a trainer adds to the dependencies of data and weights. Empty: the ideal order, in which each
 /// activity starts as soon as its inputs are ready and its devices are free. Tasks are indices in the workflow.
 struct IterationOrder {
-  /// Task `to` of iteration k + iterations waits for task `from` of iteration k.
+  /// Task `to` of iteration k + `iterations` waits for task `from` of iteration k.
   struct Edge {
     std::size_t from = 0;
     std::size_t to = 0;

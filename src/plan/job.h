@@ -94,7 +94,7 @@ constexpr auto names_of(LossEntropy) {
 
 /// The software that runs the job. The predictor chooses `training` and `efficiency` if they are empty.
 struct Software {
-  std::string training;    ///< memory conventions of training: "megatron", "fsdp2", ...
+  std::string training;    ///< name of the memory conventions of training: "megatron", "fsdp2", ...
   std::string efficiency;  ///< calibrated efficiencies: the name of a bundled set, or the path of a file
   std::string profile;     ///< path of a file of layer measurements that replace the roofline model; empty: none
   /// Whether host transfers overlap other tasks (host_transfers.h). Otherwise, they add to the time of their task.
@@ -106,8 +106,8 @@ struct Software {
   StateType gradient_type = StateType::by_default;  ///< type in which micro-batches accumulate gradients
   StateType moment_type = StateType::by_default;    ///< type of both of Adam's moments
   MasterType master_type = MasterType::by_default;
-  /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens exist, unless
-  /// logit_entries is set.
+  /// Number of tokens whose logits exist at once, if head and loss are fused. 0: the logits of all tokens of a
+  /// micro-batch exist at once, unless logit_entries is set.
   std::int64_t logit_tokens = 0;
   /// Number of vocabulary entries whose logit gradients exist at once in the backward pass, if a kernel that fuses head
   /// and loss stores no logits. 0: logits are stored.
@@ -157,8 +157,8 @@ struct PinPlaces {
 /// Minimum memory margin of each device in a plan: a share of its usable memory, or a number of bytes. `share`, `bytes`
 /// or both are 0.
 struct MinMargin {
-  double share = 0;
-  std::int64_t bytes = 0;
+  double share = 0;        ///< fraction of the device's usable memory
+  std::int64_t bytes = 0;  ///< number of bytes
 
   /// Returns the margin in bytes of a device with `usable` bytes.
   std::int64_t of(std::int64_t usable) const;
@@ -172,9 +172,9 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-/// A setting that predictions ignore.
+/// A setting or behavior of a trainer that predictions ignore or only approximate.
 struct NotModelled {
-  std::string key;   ///< the trainer's key; empty: not a single setting
+  std::string key;   ///< the trainer's key; empty if the entry is not about a single setting
   std::string what;  ///< its value, its treatment in predictions and, if known, the difference in the real run
 
   friend bool operator==(const NotModelled&, const NotModelled&) = default;
@@ -184,7 +184,7 @@ struct NotModelled {
 /// faster".
 std::string to_text(const NotModelled& setting);
 
-/// Returns `first`, followed by the elements of `second` that it lacks.
+/// Returns `first`, followed by the elements of `second` that `first` lacks.
 std::vector<NotModelled> joined(std::vector<NotModelled> first, const std::vector<NotModelled>& second);
 
 struct Job {
@@ -195,9 +195,9 @@ struct Job {
   cluster::Cluster cluster;
   Software software;
   Limits limits = {};
-  std::vector<TaskPin> fixed = {};             ///< [task of the workflow] settings that plans must have; empty: none
+  std::vector<TaskPin> fixed = {};             ///< [task of the workflow] its fixed settings; empty: no task has any
   std::vector<PinPlaces> fixed_places = {};    ///< positions of `fixed` in the job file
-  FusionPin fixed_fusion = {};                 ///< fusion that plans must have
+  FusionPin fixed_fusion = {};                 ///< fixed fusion of all plans
   std::vector<std::string> placements = {};    ///< names of the placements to search; empty: all
   std::string origin = {};                     ///< sentence that describes the job's source; empty: a job file
   std::vector<NotModelled> not_modelled = {};  ///< settings of this source that the job cannot express
@@ -205,18 +205,19 @@ struct Job {
   base::FilePlace efficiency_place = {};       ///< position of Software::efficiency
 };
 
-/// Whether Software::efficiency is a file's path, not the name of a bundled set.
+/// Whether `efficiency`, a value of Software::efficiency, is the path of a file rather than the name of a bundled set.
 bool is_efficiency_file(std::string_view efficiency);
 
-/// The model of a task's role. REQUIRES: the task has a role.
+/// Returns the model of a task's role. REQUIRES: the task has a role.
 const llm::Transformer& model_of(const Job& job, workflow::TaskId task);
 
 /// Everything in a job that affects plans and predictions, as canonical JSON (base/hash.h).
 ///
 /// The result does not depend on the form of the job file. Amounts are in bytes, bytes/s, FLOP/s, seconds and ns.
-/// Lengths are points of a distribution, and models are shapes. Adjacent equal nodes form one group, and defaults are
-/// filled in. Efficiency and profile files are represented by their names without folders, not by their contents. The
-/// names of the job, algorithm, models and networks are left out. docs/formats.md lists all members.
+/// Lengths are points of a distribution, and models are shapes. Adjacent groups of equal nodes are merged. Giving a
+/// setting its default value is the same as omitting it. Efficiency and profile files are represented by their names
+/// without folders, not by their contents. The names of the job, algorithm, models and networks are left out.
+/// docs/formats.md lists all members.
 std::string canonical_job(const Job& job);
 
 /// SHA-256 of canonical_job.

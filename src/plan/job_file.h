@@ -23,10 +23,10 @@
 // host transfers may overlap other tasks (host_transfers.h). With `framework: NAME`, plans are limited to those that
 // the framework can run (framework.h).
 //
-// A model may also be a map {model: NAME or PATH, lora: RANK}, which trains adapters of that rank on all projections. A
-// role without a model uses the model of the role that it is initialized or averaged from, without adapters. An
-// averaged role needs a model of the same shape as the role that it averages. The head of the role replaces the model's
-// head.
+// A model may also be a map {model: NAME or PATH, lora: RANK}. Training then updates adapters of that rank on all
+// projections, instead of the weights. A role without a model uses the model of the role that it is initialized or
+// averaged from, without adapters. An averaged role needs a model of the same shape as the role that it averages. The
+// head of the role replaces the model's head.
 #pragma once
 
 #include <string>
@@ -44,8 +44,8 @@ inline constexpr std::string_view job_format = "dovetail/job@1";
 /// Every mistake is an Error at its line and column.
 base::Result<Job> parse_job(std::string_view content, const std::string& path);
 
-/// Reads a job that is a value in another file, which is at `path`. `framework` replaces a missing framework of the job
-/// and the name "any" (framework.h); empty: it replaces nothing.
+/// Reads a job that is part of another file, at `root`. `path` is the path of that file. If the job names no framework,
+/// or "any" (framework.h), it gets `framework`, unless this is empty. Errors as in parse_job.
 base::Result<Job> read_job(const base::Node& root, const std::string& path, std::string_view framework = {});
 
 /// Reads the value of `fixed` into `job`, whose other members are already read. Every mistake is an Error at its line

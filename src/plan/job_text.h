@@ -1,4 +1,4 @@
-// The folder of a job file's relative paths, and edits of the file's text that leave the rest unchanged.
+// The folder of a job file's relative paths, and edits of a job file's text that leave the rest of the text unchanged.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ base::Result<std::string> job_seen_from(std::string_view content, const std::str
 /// Returns the offset in bytes of a position in `content`. `line` and `column` start at 1.
 std::size_t offset_of(std::string_view content, int line, int column);
 
-/// Returns `content` with `value` in place of the scalar `node`, which was parsed from it. If the scalar is not one
-/// plain or quoted string, the result does not parse to `value`.
+/// Returns `content` with `value` in place of the scalar `node`, which was parsed from `content`. If the scalar is not
+/// one plain or quoted string, the result does not parse to `value`.
 std::string with_scalar(std::string_view content, const base::Node& node, std::string_view value);
 
 /// Returns the job `content` (YAML or JSON, at `path`) with one node of `devices` devices. An Error if the job's

@@ -10,7 +10,7 @@
 
 namespace dovetail::plan {
 
-/// The fixed settings of a task. Unset members are free.
+/// The fixed settings of a task. Members that are not set may have any value.
 struct TaskPin {
   std::optional<cluster::Mesh> mesh = std::nullopt;
   base::Partial<llm::Layout> layout = {};
@@ -22,7 +22,7 @@ struct TaskPin {
 };
 static_assert(base::member_count<TaskPin> == base::member_count<TaskPlan>, "each part of a plan can be fixed");
 
-/// The fixed fusion of a job's plans (fusion.h). Unset members are free.
+/// The fixed fusion of a job's plans (fusion.h). Members that are not set may have any value.
 struct FusionPin {
   std::optional<bool> inter_stage = std::nullopt;  ///< whether generation is fused with inference
   std::optional<double> threshold = std::nullopt;  ///< required threshold of that fusion
@@ -43,18 +43,20 @@ bool agrees(const TaskPin& pin, const TaskPlan& plan);
 /// admits the plan's mesh and layout, mesh and parallel degrees stay as they are.
 void apply(const TaskPin& pin, TaskPlan& plan);
 
-/// Returns why no plan of a task with this model can have the fixed settings, and what is accepted. nullopt if one can.
+/// Returns why no plan of a task with this model can have the fixed settings, and what is accepted. nullopt if some
+/// plan can have them.
 ///
-/// Checks the mesh, and whether some layout with the fixed degrees fills it. If the mesh is free, one mesh of the
-/// cluster suffices. Checks each other setting by itself, but not memory. A fixed mesh need not be one of
-/// cluster::meshes_of. Time is linear in the number of devices and, with unequal nodes, quadratic in the number of
-/// nodes.
+/// Checks the mesh, and whether some layout with the fixed degrees uses all its devices. If the mesh is not fixed, such
+/// a layout must exist for some mesh of the cluster. Checks each other setting by itself. Does not check memory. A
+/// fixed mesh need not be one of cluster::meshes_of. The running time is linear in the number of devices and, with
+/// unequal nodes, quadratic in the number of nodes.
 std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model,
                                       const cluster::Cluster& cluster);
 
-/// Adjusts the limits of an engine with its own weights so that each sequence can decode a token in a step. If
-/// max_num_batched_tokens is less than max_num_seqs, raises it to max_num_seqs. If the pin fixes
-/// max_num_batched_tokens, lowers max_num_seqs to it instead. If the pin fixes both, changes nothing.
+/// Returns `engine` with limits that let all max_num_seqs sequences decode a token in one step. Changes only engines
+/// with their own weights for which max_num_batched_tokens is less than max_num_seqs. Raises max_num_batched_tokens to
+/// max_num_seqs. If the pin fixes max_num_batched_tokens, lowers max_num_seqs to it instead. If the pin fixes both,
+/// changes nothing.
 Engine with_matching_limits(const base::Partial<Engine>& pin, Engine engine);
 
 }  // namespace dovetail::plan

@@ -33,11 +33,11 @@ std::optional<GenerationStage> fused_stage(const Job& job, const Plan& plan);
 
 /// An invalid part of a plan.
 struct PlanFault {
-  std::size_t task = 0;
-  std::string message;  ///< what is wrong, and what is accepted
+  std::size_t task = 0;  ///< index in the workflow
+  std::string message;   ///< what is wrong, and what is accepted
 };
 
-/// The first fault of a plan, or nullopt.
+/// Returns the first fault of a plan, or nullopt.
 ///
 /// Checks for each task that its mesh belongs to the cluster, and that its layout fits the model and fills the mesh.
 /// Checks its micro-batches or engine settings without regard to other settings. Then checks the fusions

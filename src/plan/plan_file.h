@@ -44,19 +44,19 @@ inline constexpr std::string_view plan_format = "dovetail/plan@1";
 /// a hash that does not match the file. A plan that was made for another job is not an error: see is_for_another_job.
 base::Result<Plan> parse_plan(std::string_view content, const std::string& path, const Job& job);
 
-/// Reads a plan that is a value in another file.
+/// Reads a plan that is part of another file, at `root`. Errors as in parse_plan.
 base::Result<Plan> read_plan(const base::Node& root, const Job& job);
 
-/// Writes the plan as JSON that parse_plan reads back to an equal plan. Defaults are left out. Equal plans give equal
-/// bytes. The file names `job` as its job, regardless of Plan::job_hash. It includes the unmodeled settings of both the
-/// plan and the job.
+/// Returns the plan as JSON that parse_plan reads back to an equal plan. Most settings are left out if they have their
+/// defaults. The members `job` and `job_hash` describe `job`, regardless of Plan::job_hash. The unmodeled settings of
+/// both the plan and the job are included. The result depends only on the arguments.
 std::string plan_to_json(const Plan& plan, const Job& job);
 
 /// Reads the value of `not_modelled: [{key: KEY, what: SENTENCE}]`. `key` is optional. Every mistake is an Error at its
 /// line and column.
 base::Result<std::vector<NotModelled>> read_not_modelled(const base::Node& node);
 
-/// The settings as JSON, one on each line.
+/// Returns the settings as a JSON list that read_not_modelled reads back, with one setting on each line.
 std::string not_modelled_json(const std::vector<NotModelled>& settings);
 
 }  // namespace dovetail::plan

@@ -12,15 +12,15 @@
 
 namespace dovetail::plan {
 
-/// Upper limit of sequences, tokens and micro-batches in a file.
+/// Maximum number of sequences, tokens or micro-batches that a file may set.
 inline constexpr std::int64_t max_count = 1 << 24;
 
-/// How a device's share of a mini-batch is divided into micro-batches. Exactly one member is not 0: the sequences of a
-/// micro-batch, its tokens (packed, or as many sequences as fit), or the number of micro-batches.
+/// How a data-parallel rank's share of a mini-batch or inference batch is divided into micro-batches. Exactly one
+/// member is set; the other two are 0.
 struct MicroBatching {
-  double sequences = 0;
-  double tokens = 0;
-  int count = 0;
+  double sequences = 0;  ///< maximum number of sequences in a micro-batch
+  double tokens = 0;     ///< maximum number of tokens in a micro-batch, including padding
+  int count = 0;         ///< number of micro-batches
 
   friend bool operator==(const MicroBatching&, const MicroBatching&) = default;
 };
@@ -37,21 +37,21 @@ inline constexpr double min_memory_utilization = 0.01;
 
 /// Settings of a generation engine, with vLLM's names.
 struct Engine {
-  /// Fraction of a device's memory for weights, KV cache and the engine's other memory. Engines other than vLLM apply
-  /// it to other amounts (EngineKind in job.h).
+  /// Fraction of a device's memory for weights, KV cache and the engine's other memory. This is vLLM's definition; for
+  /// other engines, see EngineKind (job.h).
   double memory_utilization = 0.9;
   std::int64_t max_num_seqs = 256;             ///< maximum number of sequences decoded together on an instance
   std::int64_t max_num_batched_tokens = 8192;  ///< maximum number of tokens that an instance processes in a step
   /// Whether prompts are prefilled in chunks of at most max_num_batched_tokens, less the tokens decoded with them
-  /// (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled: as many as
-  /// max_num_batched_tokens allows, but at least one.
+  /// (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled. Each prefill
+  /// step takes as many prompts as max_num_batched_tokens allows, but at least one.
   bool chunked_prefill = true;
   bool cuda_graphs = true;
   /// Whether waiting sequences are admitted by predicted response length, longest first; otherwise in order of arrival.
   /// Only the simulation models this.
   bool longest_first = false;
-  /// Whether the engine has its own copy of the weights. Otherwise it generates with the trained weights, if mesh and
-  /// layout are equal (ReaL).
+  /// Whether the engine has its own copy of the weights. Otherwise, it generates with the trained weights (ReaL),
+  /// which are reallocated if the train task has another mesh or layout.
   bool own_weights = true;
 
   friend bool operator==(const Engine&, const Engine&) = default;
@@ -105,7 +105,8 @@ struct TaskPlan {
   friend bool operator==(const TaskPlan&, const TaskPlan&) = default;
 };
 
-// Return why a setting is invalid regardless of other settings, and what is accepted. nullopt if it is valid.
+// The functions below return why a setting is invalid regardless of other settings, and what is accepted. nullopt if it
+// is valid.
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching);
 std::optional<std::string> find_fault(const Engine& engine);

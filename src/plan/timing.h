@@ -20,8 +20,8 @@ namespace dovetail::plan {
 struct EdgesByActivity {
   std::vector<std::vector<ActivityEdge>> into;    ///< [activity] edges that lead to it
   std::vector<std::vector<ActivityEdge>> out_of;  ///< [activity] edges that start at it
-  /// Number of iterations under way at a time: one more than the longest edge spans, and at least two. This limits how
-  /// far independent tasks run ahead.
+  /// Number of iterations under way at a time: one more than the maximum ActivityEdge::iterations, and at least two.
+  /// This limits how far independent tasks run ahead.
   std::size_t in_progress = 2;
 };
 EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::size_t activities);
@@ -36,7 +36,7 @@ inline bool is_urgent(bool reallocation, bool two_meshes) { return reallocation 
 /// Tie-breaker among nodes that can start at the same time: urgent ones first, then the earlier iteration, then the
 /// lower activity index.
 struct StartPriority {
-  bool is_deferrable = true;  ///< not urgent
+  bool is_deferrable = true;  ///< false: urgent (is_urgent)
   std::size_t node = 0;
 
   friend auto operator<=>(const StartPriority&, const StartPriority&) = default;
@@ -48,15 +48,16 @@ struct ActivityTime {
   base::Ticks end;
 };
 
-/// Times of repeated iterations. Iterations that overlap share devices in order of readiness.
+/// Times of repeated iterations, which may overlap: activities of different iterations take turns on shared devices.
 struct Timing {
   base::Ticks period;  ///< time of an iteration in steady state
   /// [activity] times in a steady iteration, relative to the start of its first activity other than host transfers
   std::vector<ActivityTime> activities;
 };
 
-/// Shifts `time` for iterations that each end with an `overhead` outside their activities. Adds `overhead` times the
-/// quotient time / period, rounded down; for a negative time, this moves it earlier. REQUIRES: period > 0.
+/// Returns `time` with overheads: each iteration ends with an `overhead` outside its activities, which `time` does not
+/// count. Adds one `overhead` for each full period before `time`. Their number is time / period, rounded down, so
+/// negative times become earlier. REQUIRES: period > 0.
 base::Ticks with_overheads(base::Ticks time, base::Ticks period, base::Ticks overhead);
 
 /// The blocks `begin` ... `end` - 1.
@@ -67,7 +68,7 @@ struct BlockRange {
 /// Blocks of consecutive devices. Each activity uses all devices of a block or none. A plan has few blocks, even on a
 /// large cluster.
 struct Blocks {
-  std::vector<std::array<BlockRange, 2>> of;  ///< [activity] block ranges, possibly empty
+  std::vector<std::array<BlockRange, 2>> of;  ///< [activity] blocks of its two meshes; empty ranges for missing meshes
   std::vector<int> boundaries;                ///< block b has the devices boundaries[b] ... boundaries[b + 1] - 1
 };
 
@@ -77,8 +78,8 @@ void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks
 
 class IterationClock;
 
-/// Times one graph repeatedly with different durations and devices, as a search does in its inner loop. Keeps its
-/// memory between calls.
+/// Computes the timing of one graph repeatedly, with different durations and devices, as the inner loop of a search
+/// does. Reuses its memory between calls.
 class IterationTimer {
  public:
   explicit IterationTimer(const IterationGraph& graph);

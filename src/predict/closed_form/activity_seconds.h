@@ -16,6 +16,7 @@
 
 namespace dovetail::predict {
 
+/// Kinds of work and waiting that make up an activity's seconds, and other uses of device time.
 enum class SecondsOf {
   prefill,
   recompute,
@@ -29,21 +30,21 @@ enum class SecondsOf {
   gradients,
   optimizer,
   host_transfers,  ///< waiting for transfers from and to host memory
-  hand_over,       ///< hand-over to the next task
+  hand_over,       ///< sending the task's data and collecting its results
   weight_sync,
-  transfer,  ///< reallocation that is not a weight sync
-  rule,
-  fused_schedule,
-  until_threshold,
-  migration,
-  tail,
-  rest,
-  nothing,  ///< the work is done within another activity
-  // Time of devices that is not part of an activity.
-  moving_weights,
-  between_iterations,
-  /// Time by which fusion shortens the iteration, as a negative number. Fused activities count with their unfused
-  /// times, so that they can be compared with those of an unfused plan.
+  transfer,         ///< reallocation that is not a weight sync
+  rule,             ///< scoring by a rule
+  fused_schedule,   ///< passes and steps of two fused trainings
+  until_threshold,  ///< fused generation until its threshold is reached
+  migration,        ///< moving unfinished samples to the instances that continue
+  tail,             ///< fused generation after the migration
+  rest,             ///< fused inference after the tail
+  nothing,          ///< the work is done within another activity
+  // Uses of device time in comparisons of plans.
+  moving_weights,      ///< all reallocations
+  between_iterations,  ///< time outside all tasks
+  /// Time by which fusion shortens the activities, as a negative number. Fused activities count with their unfused
+  /// times, so that they can be compared with the activities of an unfused plan.
   hidden_by_fusion,
   idle
 };
@@ -88,13 +89,13 @@ struct ActivitySeconds {
   std::vector<SecondsPart> parts;  ///< add up to `seconds`
 };
 
-/// Returns an activity with these parts and the sum of their seconds.
+/// Returns the seconds of an activity that consists of these parts.
 ActivitySeconds sum_of(std::vector<SecondsPart> parts);
 
 /// Returns the durations, rounded to ns: [activity].
 std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activities);
 
-/// Returns the bytes of an engine's weights, in its precision, on the device with most of them. An engine without
+/// Returns the bytes of an engine's weights, at its precision, on the device that holds the most. An engine without
 /// expert parallelism shards experts over its tensor-parallel ranks, like all other weights (vLLM).
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
@@ -102,27 +103,29 @@ std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layo
 /// (docs/facts.md#space-for-the-kv-cache).
 inline constexpr double engine_reserve = 4e9;
 
-/// Returns the bytes on each device for an engine's KV cache. vLLM: its share of the device's memory, minus its weights
-/// and engine_reserve. SGLang: its share, minus its weights. TensorRT-LLM: its share of the memory that its weights and
-/// engine_reserve leave. Negative if there is no space. Unlimited for an engine without separate weights, whose cache
-/// grows with its batch.
+/// Returns the bytes on each device for an engine's KV cache. The share is Engine::memory_utilization:
+/// - vLLM: the share of the device's memory, minus the weights and engine_reserve;
+/// - SGLang: the share of the device's memory, minus the weights;
+/// - TensorRT-LLM: the share of the memory that the weights and engine_reserve leave.
+/// Negative if there is no space. Unlimited for an engine without separate weights, whose cache grows with its batch.
 double key_value_capacity(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
                           plan::EngineKind kind);
 
-/// Returns the engine's effective settings. An engine without separate weights is the trainer (ReaL), which computes
-/// all prompts in one pass.
+/// Returns the engine's effective settings. Without separate weights, the trainer itself generates (ReaL), and it
+/// prefills all prompts in one pass.
 plan::Engine engine_in_use(const plan::Engine& engine);
 
 /// Returns the seconds of a generate task and its batch statistics. If there is no space for a KV cache, assumes that
-/// the engine decodes one sequence at a time; task_memory reports that it does not fit.
+/// the engine decodes one sequence at a time; task_memory reports that the task does not fit.
 cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the bytes that an infer or train task loads from host memory, on the device that loads most. A train task
-/// unloads the same number. 0 for other tasks.
+/// unloads the same number of bytes. 0 for other tasks.
 std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Seconds of a task outside its passes and steps: host transfers (frozen weights are only loaded) and the hand-over to
-/// the next task. Generation has only transfers of the engine's weights, if these are in host memory while it sleeps.
+/// Seconds of a task outside its passes and steps: host transfers (frozen weights are only loaded) and the hand-over
+/// of its data and results. A generate task has no hand-over. It has host transfers only if its engine keeps the
+/// weights in host memory while it sleeps.
 struct OverheadSeconds {
   double host_transfers = 0;
   double hand_over = 0;
@@ -131,9 +134,10 @@ struct OverheadSeconds {
 };
 OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Returns the seconds until a device that infers in a fused stage has received its slice of the task's weights from
-/// another device. Devices that infer in a fused stage are neighbors, but the pipeline stages of a replica are not. 0
-/// if a replica has one pipeline stage or its weights come from host memory. REQUIRES: the task infers.
+/// Returns the seconds that a device in inter-stage fusion needs to receive its slice of the task's weights from
+/// another device. It does not have this slice already: in the fusion, neighboring devices form a replica, but in the
+/// task's layout, the pipeline stages of a replica are on distant devices. 0 if a replica has one pipeline stage, or if
+/// the weights come from host memory. REQUIRES: the task infers.
 double gathering_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the seconds of a task: generation, a forward pass, training in optimizer steps, or a rule that scores one
@@ -145,12 +149,13 @@ struct Reallocation {
   realloc::Plan moves;
   cluster::Links links;  ///< links among the devices of both meshes
 };
-/// Returns the moves of a reallocation. REQUIRES: the activity is a reallocation.
+/// Returns the moves and links of a reallocation. REQUIRES: the activity is a reallocation.
 Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
-/// Returns the seconds of an activity of the plan's graph, ignoring fusion. A task includes all its host transfers, and
-/// a load or unload is one of them. A reallocation into an engine uses the measured speed and overhead of the
-/// efficiencies. Any other reallocation uses the transfers that realloc plans.
+/// Returns the seconds of an activity of the plan's graph, ignoring fusion. For a task, they include
+/// all its host transfers. For a load or an unload, they are the time of this transfer alone. For a reallocation into
+/// an engine, they follow from the efficiencies (cost::weight_sync_seconds). For any other reallocation, they follow
+/// from the transfers that realloc plans.
 ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
 }  // namespace dovetail::predict

@@ -1,12 +1,12 @@
-// Prediction of a plan: how long an iteration takes, where the time goes, and whether it fits.
+// Prediction of a plan: how long an iteration takes, where the time goes, and whether the plan fits in memory.
 //
 // Only timed_iteration() computes the time of a plan, except in the inner loop of the search: planner/space/trial.h has
 // separate code, and a test checks that both agree.
 //
 // Prefetching turns host transfers into separate activities (plan/host_transfers.h) that overlap with other tasks, if
 // memory allows. The data of a task may then be on a device while another task runs there. It must fit on the device
-// with the least free memory, together with all other prefetched data. Tasks that run sooner, in the order of the
-// workflow, get this space first. If the data does not fit, the transfer and the other task run in sequence.
+// with the least free memory, together with all other prefetched data. Tasks that follow the running task sooner, in
+// workflow order, get this space first. If the data does not fit, the transfer and the other task run in sequence.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ struct TimedIteration {
 
 /// Results that are already known and expensive to compute. Null: unknown.
 struct KnownParts {
-  const IntraStage* training = nullptr;             ///< result for the plan's two fused train tasks, exact or not
+  const IntraStage* training = nullptr;             ///< result for the plan's two fused train tasks; may be approximate
   const std::vector<TaskMemory>* memory = nullptr;  ///< task_memory of the plan, needed only for prefetching
 };
 
@@ -58,8 +58,8 @@ plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& p
                                    const std::vector<TaskMemory>& memory);
 
 /// Tries to make each host transfer a separate activity, one at a time in the order of the workflow. Reverts a change
-/// that makes the iteration longer. REQUIRES: `graph` and `activities` ([activity of `graph`]) are without prefetching.
-/// Transfers of fused tasks stay within their activity.
+/// that makes the iteration longer. Transfers of fused tasks stay within their activity. `activities`: [activity of
+/// `graph`]. REQUIRES: no host transfer is a separate activity yet.
 void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory,
               plan::IterationGraph& graph, std::vector<ActivitySeconds>& activities);
 
@@ -77,13 +77,14 @@ struct Estimate : TimedIteration {
 };
 
 /// Returns the prediction of a plan: its timed_iteration() with its task_memory(). Everything that reports a plan's
-/// time or memory uses this function. `training`: result for two fused train tasks, if it is known or need not be
-/// exact; nullopt: computed. REQUIRES: as for timed_iteration.
+/// time or memory uses this function. `training`: exact or approximate result for the plan's two fused train tasks;
+/// nullopt: it is computed. REQUIRES: the conditions of timed_iteration hold.
 Estimate estimate(const Scenario& scenario, const plan::Plan& plan,
                   const std::optional<IntraStage>& training = std::nullopt, const plan::IterationOrder& order = {});
 
-/// Returns the estimate without making a schedule for fused training. The training takes `over_bound`, a ratio from a
-/// similar plan, times its bound (intra_stage_over_bound). Without `over_bound` or fused training, this is estimate().
+/// Returns the estimate without making a schedule for fused training. The training is assumed to take its lower bound
+/// times `over_bound`, a ratio from a similar plan (intra_stage_over_bound). Without `over_bound` or fused training,
+/// this is estimate().
 Estimate estimate_like(const Scenario& scenario, const plan::Plan& plan, std::optional<double> over_bound);
 
 }  // namespace dovetail::predict

@@ -18,8 +18,8 @@
 // p^(m-1)) / (1 - p^m) have none on average.
 //
 // The extra time of the slowest instance over the average one is all counted before the threshold. Otherwise,
-// generation would end sooner fused than alone. For the long samples of an instance, the model uses their mean number
-// at the time of the move, and ignores its variation.
+// generation would end sooner fused than alone. The model assumes that each instance has the mean number of unfinished
+// samples at the time of the move.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ struct TailSlice {
   double seconds = 0;   ///< duration
   double finished = 0;  ///< fraction of all samples that have finished by the end of the slice
   double idle = 0;      ///< mean number of keepers that have finished their samples, while the tail continues
-  double ends = 0;      ///< probability that the tail ends with this slice; the slices add up to 1
+  double ends = 0;      ///< probability that the tail ends with this slice; these add up to 1 over all slices
 };
 
 /// Devices of a generation tail.
@@ -81,7 +81,7 @@ struct TailDevices {
   int later() const { return kept_instances * of_instance(); }
 };
 
-/// Times that inference adds to a stage, in seconds (InterStage::set_up and rest).
+/// Times of inference in a fused stage, in seconds (InterStage::set_up and rest).
 struct InferenceEnd {
   double set_up = 0;
   double rest = 0;  ///< mean over all possible ends of the tail
@@ -108,8 +108,9 @@ InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSli
                            const InferenceLoad& inference,
                            double max_seconds = std::numeric_limits<double>::infinity());
 
-/// Returns an upper bound on the inference done before the tail ends: in seconds on all devices, as a mean over all
-/// possible ends. Assumes that all freed devices and keepers without samples work from the beginning.
+/// Returns an upper bound on the inference done before the tail ends: the seconds that it would take on all devices of
+/// the mesh, as a mean over all possible ends. Assumes that all freed devices and keepers without samples work from the
+/// beginning.
 double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices);
 
 /// Timeline of generation fused with inference, in seconds.
@@ -138,7 +139,7 @@ struct InterStage {
 /// Returns the stage as one activity.
 ActivitySeconds activity_seconds(const InterStage& fused);
 
-/// Generation at a threshold, independent of the inference fused with it.
+/// Generation that is fused at a threshold, without the inference.
 struct GenerationTail {
   InterStage generation;  ///< `set_up` and `rest` are not set; `apart` is generation alone
   TailDevices devices;
@@ -148,7 +149,8 @@ struct GenerationTail {
 std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate,
                                              const plan::TaskPlan& planned, const std::vector<double>& thresholds);
 
-/// Returns the fused stage at a threshold. `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
+/// Returns the fused stage at a threshold. `tasks`: [task of the workflow]. REQUIRES: find_threshold_fault finds no
+/// fault.
 InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
 /// Returns the threshold of simulate::default_thresholds() with the smallest seconds(). nullopt if none is faster than

@@ -37,8 +37,8 @@ struct IntraStage {
 /// Returns both trainings as one activity, with a schedule of the given length.
 ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead);
 
-/// Iterations of the short search for a schedule, in one chain. Constructions find almost the best schedule, and
-/// annealing gains about 1% (bench: dovetail_training_phase).
+/// Iterations of the short search for a schedule, in one chain. Constructed schedules are almost the best, and
+/// annealing shortens them by about 1% (bench: dovetail_training_phase).
 inline constexpr std::int64_t fused_iterations = 100;
 
 // All functions below REQUIRE: the plan has no fault, and fuses two train tasks.
@@ -57,8 +57,9 @@ OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan)
 /// Returns the fused phase. If it is too large or too long for a schedule, the trainings run in sequence.
 IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 
-/// Returns the fused phase without making a schedule. Its duration is its lower bound times `over_bound`, a ratio taken
-/// from a similar plan. It needs as much memory for activations as both trainings alone.
+/// Returns the fused phase without making a schedule. The passes and steps take their lower bound times `over_bound`, a
+/// ratio taken from a similar plan. The phase needs as much memory for activations as both trainings need alone, added
+/// up.
 IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound);
 
 /// Returns the fused phase with fused_training_floor as its schedule time and bound, and without `activations` and

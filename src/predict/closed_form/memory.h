@@ -31,10 +31,10 @@ enum class Fit {
   tight,         ///< within usable memory, but without the margin
   does_not_fit,  ///< exceeds the memory of a device or of a host
 };
-/// "fits", "tight", "does not fit".
+/// Returns "fits", "tight" or "does not fit".
 std::string_view name_of(Fit fit);
 
-/// Memory on the device of a task's mesh that has the least left while the task runs.
+/// Memory on the device of a task's mesh that has the least memory left while the task runs.
 struct TaskMemory {
   std::vector<MemoryPart> parts;  ///< the largest first
   std::int64_t usable = 0;        ///< bytes that a process can allocate on the device

@@ -34,10 +34,10 @@ base::Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan:
                                            std::span<const std::size_t> tasks,
                                            std::span<const PhaseCounts> counts = {});
 
-/// Minimum relative gain for which a new order is used.
+/// Minimum relative gain in makespan for which reordered() uses a new order.
 inline constexpr double min_gain_of_new_order = 0.03;
 
-/// Returns `fused`, the schedule of two fused trainings, in the fastest order for the measured op times in `measured`.
+/// Returns `fused`, the schedule of two fused trainings, in the fastest order found for the op times of `measured`.
 /// The search of intra_stage finds this order within the memory that the plan leaves free. Keeps the old order if the
 /// gain is below min_gain_of_new_order or if no order is found. The times in the schedule remain the planned ones.
 /// Deterministic across machines. REQUIRES: `measured` equals the problem of `fused`, except for times and capacity.

@@ -10,13 +10,14 @@
 
 namespace dovetail::predict {
 
+/// Source of the times of layers.
 enum class SecondsFrom {
-  roofline,  ///< no measurement of this model, GPU and degree
+  roofline,  ///< no measurement for the model, GPU and layout
   profile,   ///< interpolated between measured points
   beyond,    ///< extrapolated from the nearest measured point along the roofline
 };
 
-/// "roofline", "profile" or "profile, beyond its range".
+/// Returns "roofline", "profile" or "profile, beyond its range".
 std::string_view name_of(SecondsFrom from);
 
 struct ProfileUse {
@@ -26,9 +27,10 @@ struct ProfileUse {
   SecondsFrom from = SecondsFrom::roofline;
 };
 
-/// Returns how each task with a model uses profiles: two entries for generation, one for other tasks. Tables are read
-/// at the average micro-batch, or at the tokens that an instance prefills. For decoding, they are read at the largest
-/// batch of an instance, and at the mean prompt plus half of the mean response. Empty if the job has no profile.
+/// Returns how each task with a model uses profiles: two entries for generation, one for other tasks. Profiles are
+/// read at the tokens of the average micro-batch or, for prefill, at the tokens that an instance prefills. For
+/// decoding, they are read at the largest batch of an instance, with the mean prompt plus half of the mean response as
+/// the context. Empty if the job has no profile.
 std::vector<ProfileUse> profile_uses(const Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::predict

@@ -26,7 +26,7 @@ struct Scenario {
   /// Lengths of the rows that infer and train tasks process. All have the maximum length if rows are padded.
   workflow::LengthDistribution rows;
   /// Long computations check it. If cancellation is requested, they end with the best result so far. Null: never
-  /// cancelled.
+  /// canceled.
   const parallel::Cancellation* cancellation = nullptr;
 
   bool is_stopped() const { return parallel::is_requested(cancellation); }
@@ -41,18 +41,18 @@ Scenario stopped_by(const Scenario& scenario, const parallel::Cancellation& canc
 const cost::ModelFacts& facts_of(const Scenario& scenario, std::size_t task);
 
 /// Returns the batch of an infer or train task in an iteration. Training includes all epochs, and pretraining tokens
-/// count as sequences with the same lengths. The sequences of a preference pair stay together. REQUIRES: the task
-/// infers or trains.
+/// count as sequences of the same lengths as the others. The sequences of a preference pair stay together. REQUIRES:
+/// the task infers or trains.
 cost::Batch batch_of(const Scenario& scenario, std::size_t task);
 
 /// Returns the number of sequences in an iteration: those of the train task with the most, or the number of samples if
-/// it is larger. A preference pair has two. Token throughput counts these sequences.
+/// it is larger. A preference pair counts as two sequences. Token throughput is based on this number.
 double sequences_of_iteration(const plan::Job& job);
 
 /// Sets the precision of an engine's weights and KV cache in the facts of a model. With 8 bits, the weights of all
 /// layers are quantized. With fewer bits, every 32 weights share a 16-bit scale, and a model with routed experts
-/// quantizes only the experts. Embedding and head keep their precision. Decode measurements are dropped if the engine's
-/// precision differs. REQUIRES: facts.element_bytes and facts.profiles are those of the job.
+/// quantizes only the experts. Embedding and head keep their precision. If weights or KV cache are quantized, measured
+/// decode steps are dropped. REQUIRES: facts.element_bytes and facts.profiles are set for the job.
 void take_engine_bits(const plan::Software& settings, cost::ModelFacts& facts);
 
 /// Returns the share of a role's optimizer that is stored and stepped on the host. 0 if all of it is on the device.

@@ -13,6 +13,7 @@
 
 namespace dovetail::predict {
 
+/// Why a set of efficiencies was chosen.
 enum class EfficiencyReason {
   named,            ///< the job names the set
   fitted,           ///< fitted to the job's GPU and memory conventions
@@ -22,7 +23,7 @@ enum class EfficiencyReason {
   custom_gpu,       ///< the job file describes a GPU without measurements
   mixed_gpus,       ///< the cluster has several GPU types without joint measurements
 };
-/// "named", "fitted", "gpu fitted", "training fitted", "unmeasured", "custom gpu", "mixed gpus".
+/// Returns "named", "fitted", "gpu fitted", "training fitted", "unmeasured", "custom gpu" or "mixed gpus".
 std::string_view name_of(EfficiencyReason reason);
 
 struct EfficiencyChoice {

@@ -25,7 +25,7 @@ struct TrainerFault {
 /// Returns the first fixed setting of the job that its trainer does not support. nullopt if it supports all.
 std::optional<TrainerFault> find_trainer_fault(const plan::Job& job, const cost::Conventions& conventions);
 
-/// Returns all tasks of a plan that the trainer cannot run as planned. Such a plan can still be predicted.
+/// Returns all settings of a plan that the trainer does not support. Such a plan can still be predicted.
 std::vector<TrainerFault> trainer_faults(const plan::Job& job, const cost::Conventions& conventions,
                                          const plan::Plan& plan);
 

@@ -6,8 +6,9 @@
 // one stage of one replica. Each mini-batch ends with a step on every stage, which takes the gradient and optimizer
 // time of cost::training_seconds. The gradient norm covers all stages, so no stage steps before the slowest one has
 // reduced its gradients (StepAfter::model). Under ZeRO, the next mini-batch of a stage waits for the steps of all its
-// replicas (StepBefore::replicas). Activations are in bytes (the problem's unit is 10^6 bytes), for the average
-// micro-batch, from cost::training_memory. Host transfers and hand-over are not included.
+// replicas (StepBefore::replicas). Activations are those of the average micro-batch, from cost::training_memory. A
+// Memory of 1 is a byte, so the problem's unit of activation is 10^6 bytes. Host transfers and hand-over are not
+// included.
 #pragma once
 
 #include <cstddef>
@@ -26,25 +27,26 @@
 
 namespace dovetail::predict {
 
-/// A train task and its settings in a plan. Functions REQUIRE that its layout has no fault.
+/// A train task and its settings in a plan. All functions with a TrainTask REQUIRE: its layout has no fault.
 struct TrainTask {
   std::size_t task = 0;  ///< index in the workflow
   const plan::TaskPlan& planned;
 };
 
-/// Returns the passes of each of the task's pipelines for a micro-batch.
+/// Returns the passes of the average micro-batch through a pipeline of the task. All pipelines are equal.
 cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the closed-form seconds of the task, with all mini-batches, epochs and pretraining tokens.
+/// Returns the closed-form seconds of the task, for all mini-batches, epochs and pretraining tokens.
 cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the pipeline of one data-parallel rank; all ranks have the same. Stage s of p is on device s. With v chunks
-/// per device, chunk k is on device k % p. An Error if the problem would be too large or too long.
+/// Returns the pipeline of one data-parallel rank as a problem. All ranks have equal pipelines. Stage s of p is on
+/// device s. With v chunks per device, chunk k is on device k % p. An Error if the problem would be too large or too
+/// long.
 base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const TrainTask& train);
 
 /// Returns one group of the fused pipelines of both tasks (pipeline::fuse_layouts), with their messages and steps. A
-/// message between stages that are merged is part of the merged op. An Error if they cannot be fused: different
-/// devices, the same role, virtual stages, or incompatible degrees.
+/// message between stages that are merged is part of the merged op. An Error if the tasks cannot be fused
+/// (plan::find_training_fault), or if the problem would be too large or too long.
 base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first,
                                                             const TrainTask& second);
 
@@ -52,15 +54,16 @@ base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scen
 /// training_problem.
 base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the schedule that the layout names for a problem of one model. An Error if the schedule does not apply to
+/// Returns the schedule of the layout, as above, for a problem of one model. An Error if the schedule does not apply to
 /// it.
 base::Result<pipeline::Schedule> schedule_alone(const pipeline::Problem& problem, const llm::Layout& layout);
 
-/// Returns both trainings in sequence under 1F1B, in the fused problem's stages. Errors as in fused_training_problem.
+/// Returns a schedule of both trainings in sequence under 1F1B, in the fused problem's stages. Errors as in
+/// fused_training_problem.
 base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenario, const TrainTask& first,
                                                           const TrainTask& second);
 
-// The functions below return the seconds of passes and steps, without overhead.
+// The seconds below are the times of passes and steps, without overhead.
 
 /// Returns the seconds of training_schedule.
 base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train);
@@ -78,8 +81,8 @@ base::Result<double> fused_training_floor(const Scenario& scenario, const TrainT
 
 /// Busy seconds of a task's stages for its passes and steps, in any schedule.
 struct StageWork {
-  double busiest = 0;
-  double mean = 0;
+  double busiest = 0;  ///< maximum over the stages
+  double mean = 0;     ///< mean over the stages
 };
 StageWork stage_work(const Scenario& scenario, const TrainTask& train);
 
@@ -90,7 +93,7 @@ fuse::SolveOptions brief_search(std::int64_t iterations);
 /// Schedule on which a prediction is based. Copies of the prediction share it. Null: no schedule was made.
 using KeptSchedule = std::shared_ptr<const pipeline::Schedule>;
 
-/// Both tasks in one schedule.
+/// Two train tasks in one schedule.
 struct FusedSchedule {
   KeptSchedule schedule;  ///< schedule of fused_training_problem
   double seconds = 0;

@@ -25,7 +25,7 @@ struct WeightCopy {
 };
 
 /// Returns the copies of all roles. `alike(a, b)`: whether two tasks of one role share a copy. `engine(task)`: whether
-/// its copy is a separate one in an engine's form. Rules have no copy.
+/// the task's copy is a separate one in the form that an engine stores. Rules have no copy.
 std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
                                       const std::function<bool(std::size_t, std::size_t)>& alike,
                                       const std::function<bool(std::size_t)>& engine);

@@ -14,7 +14,7 @@ namespace dovetail::predict {
 
 /// Purpose of a part of a device's memory.
 enum class MemoryKind {
-  weights,            ///< weights of a role as its train task stores them, or for inference if no task trains it
+  weights,            ///< weights as the role's train task stores them, or for inference if no task trains the role
   inference_weights,  ///< weights for inference of a role that is trained elsewhere or in another layout
   gradients,          ///< of a role
   optimizer,          ///< of a role
@@ -30,7 +30,7 @@ enum class MemoryKind {
   engine_buffers,    ///< the engine's activations, graphs and buffers
   denied_to_engine,  ///< memory that an engine needs to start, but that memory_utilization withholds
   idle_engine,       ///< weights of a role in an engine that does not run
-  new_weights,       ///< weights of a role, just trained
+  new_weights,       ///< newly trained weights of a role
   weights_in_transit,
   reserved_for_others  ///< like `reserved`, for models that the task does not use
 };
@@ -44,15 +44,16 @@ struct MemoryPart {
   bool is_like(const MemoryPart& other) const { return kind == other.kind && role == other.role; }
 };
 
-/// "actor's optimizer", "keys and values", ...
+/// Returns the name of a part, after the name of its role if it has one: "actor's optimizer", "keys and values", ...
 std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 
-/// Returns the memory of the task on the device that needs most, without the data of other tasks:
+/// Returns the memory of the task on the device that needs the most, without the data of other tasks:
 /// - training: cost::training_memory with weights and optimizer, minus the share of Adam on the host;
 /// - inference, without the weights: logits of a micro-batch, temporary data of one layer, and weights gathered by ZeRO
 ///   3;
 /// - training and inference on several devices: the buffers of NCCL;
-/// - an engine with separate weights: its full share of memory, which it allocates at the start, with its weights;
+/// - an engine with separate weights: its full share of memory, which it allocates at the start and which includes its
+///   weights;
 /// - generation with the trained weights: the weights and the KV cache of its batch.
 /// Micro-batches have their maximum size: their limit in tokens, or a total length of their sequences that is three
 /// standard deviations above the mean, but not more than if all sequences had the maximum length. A pair of sequences
@@ -60,19 +61,20 @@ std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns, for each [pipeline stage] of a train task, the bytes of all parts except the activations of micro-batches
-/// in flight, including reserved memory. REQUIRES: as for working_memory.
+/// in flight, including reserved memory. REQUIRES: the conditions of working_memory hold.
 std::vector<std::int64_t> bytes_besides_activations(const Scenario& scenario, std::size_t task,
                                                     const plan::TaskPlan& planned);
 
-/// Returns the memory of two train tasks in one schedule: the resident parts of both, and the temporary data of one
-/// micro-batch of the task with more. Micro-batches in flight have `activations` bytes at the peak (nullopt: as many as
-/// those of both tasks alone). REQUIRES: as for working_memory.
+/// Returns the memory of two train tasks in one schedule: the resident parts of both, and for each kind of temporary
+/// data the larger amount of the two tasks. Micro-batches in flight have `activations` bytes at the peak (nullopt: as
+/// many as both tasks need alone, added up). REQUIRES: the conditions of working_memory hold for both tasks.
 std::vector<MemoryPart> fused_working_memory(const Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                              std::optional<std::int64_t> activations);
 
-/// Returns the ratio of tokens between the largest and the average micro-batch of a train task, on one rank.
+/// Returns the tokens of the largest micro-batch of a train task, divided by the tokens of the average one, on one
+/// rank.
 double fullest_over_average(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
-/// Returns the larger ratio of two train tasks, at least 1.
+/// Returns the larger of the ratios of two train tasks, at least 1.
 double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pair, const plan::Plan& plan);
 
 /// Returns the bytes that DeepSpeed keeps on the device if Adam is on the host: a gradient of the largest parameter,
@@ -80,8 +82,8 @@ double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pai
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout,
                                    const cost::Conventions& conventions);
 
-/// Returns the bytes that a training process's allocator reserves in addition to `resident` bytes of other models in
-/// the process. 0 if Conventions::reserved_factor is unknown.
+/// Returns the bytes that the allocator of a training process reserves for `resident` bytes of other models in the
+/// process, in addition to these bytes. 0 if Conventions::reserved_factor is unknown.
 std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident);
 
 /// Returns the sum of all parts, or of the parts of one kind.
@@ -90,12 +92,12 @@ std::int64_t bytes_of(const std::vector<MemoryPart>& parts, MemoryKind kind);
 
 /// Form in which the weights of a role are stored.
 enum class Stored {
-  frozen,   ///< for inference
-  engine,   ///< in an engine's form
-  trained,  ///< with gradients and optimizer
+  frozen,   ///< weights only, for inference
+  engine,   ///< weights only, at the engine's precision
+  trained,  ///< weights with gradients and optimizer
 };
 
-/// Bytes of a role between tasks, on the device with the most. Gradients are 0 if the framework frees them.
+/// Bytes stored for a role between tasks, on the device with the most. Gradients are 0 if the framework frees them.
 struct StoredBytes {
   std::int64_t weights = 0;
   std::int64_t gradients = 0;

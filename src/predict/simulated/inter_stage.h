@@ -19,7 +19,7 @@ namespace dovetail::predict {
 simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::Plan& plan,
                                           const plan::GenerationStage& stage);
 
-/// Simulates the fused generation and inference at the plan's threshold. REQUIRES: the plan has a threshold, and no
+/// Simulates the fused generation and inference at the plan's threshold. REQUIRES: the plan has a threshold and no
 /// fault.
 simulate::InterStage inter_stage_of(const Scenario& scenario, const plan::Plan& plan, const Draw& draw);
 

@@ -23,7 +23,7 @@ struct SimulationOptions {
   std::uint64_t seed = 1;           ///< seed for sampling lengths
   int draws = 1;                    ///< number of samplings of all lengths, each simulated separately
   std::size_t max_iterations = 64;  ///< maximum number of iterations until a steady state
-  FusedSearch fused;                ///< max_activations is ignored; the limit is the plan's free memory
+  FusedSearch fused;  ///< search for fused training; limited by the plan's free memory, not by max_activations
   /// Called with a description of each step of the simulation before it starts.
   std::function<void(std::string_view work)> on_progress = {};
 };
@@ -34,7 +34,7 @@ struct Simulation {
   simulate::Iteration iteration;  ///< iteration of the first draw
   std::vector<double> draws;      ///< seconds of an iteration for each simulated draw
   double iteration_seconds = 0;   ///< mean of the draws
-  /// [draw] migration of a plan with a threshold; nullopt if nothing migrates
+  /// [draw] migration at the plan's threshold, or nullopt if nothing migrates; empty if the plan has no threshold
   std::vector<std::optional<simulate::Migration>> migrations;
   std::optional<FusedTraining> training;  ///< set if two train tasks are fused
 };

@@ -17,7 +17,7 @@
 
 namespace dovetail::predict {
 
-/// Identifies the lengths of a simulation: draw `number` of a seed.
+/// Identifies the sampled lengths of a simulation: draw number `number` of `seed`.
 struct Draw {
   std::uint64_t seed = 1;
   std::uint64_t number = 0;
@@ -31,23 +31,24 @@ simulate::GenerationTask generation_task(const Scenario& scenario, std::size_t t
 simulate::Generation generation_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
                                    const Draw& draw);
 
-/// Returns the forward pass of an infer task, on the slowest replica. The replica's share of the batch is divided into
-/// as many equal micro-batches as in cost::inference_batches, rounded up. Their durations are shortened by the rounding
-/// factor, so that the slowest stage works as long as in cost::inference_seconds. If the software deals packs, the
-/// micro-batches are those of distribute_packs. A micro-batch enters a stage when it has arrived and the previous one
-/// is done. There is a lane for each stage and group of ranks (ranks.h). Overhead is not included.
+/// Returns the trace of an infer task's forward passes. The slowest replica's share of the batch is divided into as
+/// many equal micro-batches as in cost::inference_batches, rounded up. Their durations are reduced in proportion, so
+/// that the slowest stage works as long as in cost::inference_seconds. If the software deals packs, the micro-batches
+/// are those of distribute_packs. A micro-batch enters a stage when it has arrived and the previous one is done. There
+/// is a lane for each stage and group of ranks (ranks.h). Overhead is not included.
 simulate::Trace inference_trace(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Returns a train task under the schedule of its layout, 1F1B or interleaved 1F1B. There is a lane for each stage and
-/// group of ranks (ranks.h). Micro-batches are those of training_problem, or of distribute_packs if the software deals
-/// packs. Idle devices wait for messages (`transfer`) or in bubbles. Lanes record activations. Overhead is not
-/// included. Errors as in training_problem.
+/// Returns the trace of a train task under the schedule of its layout, 1F1B or interleaved 1F1B. There is a lane for
+/// each stage and group of ranks (ranks.h). Micro-batches are those of training_problem, or of distribute_packs if the
+/// software deals packs. Idle devices wait for messages (`transfer`) or in bubbles. Lanes record activations. Overhead
+/// is not included. Errors as in training_problem.
 base::Result<simulate::Trace> training_trace(const Scenario& scenario, const TrainTask& train);
 
 /// Options of the search for a fused schedule.
 struct FusedSearch {
   std::int64_t iterations = 2'000;  ///< iterations of the search's only chain
-  /// Maximum bytes of activations on a device. Exceeded only if no schedule stays within it.
+  /// Maximum bytes of activations on a device, exceeded only if no schedule within the limit is found. nullopt: no
+  /// limit.
   std::optional<std::int64_t> max_activations = std::nullopt;
   /// True: brief_search(iterations), as for estimates. False: the search of `dovetail schedule` with one chain.
   bool brief = false;
@@ -55,8 +56,8 @@ struct FusedSearch {
 
 /// Two train tasks in one schedule.
 struct FusedTraining {
-  /// Device d of the fused problem is the d-th part of the mesh. Groups of ranks have separate lanes if both tasks have
-  /// the same number of ranks and stages.
+  /// Device d of the fused problem is the d-th of the equal parts of the mesh. Groups of ranks (ranks.h) have separate
+  /// lanes if both tasks have the same number of ranks and stages.
   simulate::Trace trace;
   KeptSchedule schedule;  ///< schedule of the trace
   base::Ticks bound;      ///< lower bound on every schedule of both tasks
