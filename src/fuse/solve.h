@@ -22,10 +22,10 @@ struct Solved {
   double seconds = 0;                            ///< wall time of the solver
 };
 
-/// Schedules `problem` with the solver of that name. fuse::solvers() lists the names; "auto" is the recommended one.
-/// The returned schedule has passed the validator and fits in memory. It is a schedule of `problem` with the capacity
-/// lowered to options.memory_cap, unless solved.solution.other_layout is set. It is never worse than options.start,
-/// unless options.robustness_percent is above 0.
+/// Schedules `problem` with the solver named `solver_name`. fuse::solvers() lists the names; "auto" is the recommended
+/// one. The returned schedule has passed the validator and fits in memory. It is a schedule of `problem` with the
+/// capacity lowered to options.memory_cap, unless solved.solution.other_layout is set. It is never worse than
+/// options.start, unless other_layout is set or options.robustness_percent is above 0.
 ///
 /// A search that stops early returns its best schedule so far: at its time limit, on options.cancellation or on the
 /// loss of another process. See solution.stopped_by and solution.lost_process.
@@ -51,8 +51,8 @@ base::Result<Solution> to_solution(const pipeline::Schedule& schedule);
 // run_solver and assess are the steps of solve(), for callers that also need schedules that do not fit. Both require
 // that find_fault finds nothing in the problem and in the options.
 
-/// Runs `solver`; `bounds` are the bounds of `problem`. Like solve(), it returns a schedule no worse than
-/// options.start. Returns a bad_input Error with the reason if the solver is not applicable, or the Error of
+/// Runs `solver`; `bounds` are the bounds of `problem`. The schedule is never worse than options.start, with the
+/// exceptions of solve(). Returns a bad_input Error with the reason if the solver is not applicable, or the Error of
 /// parallel::stopped_before if it was stopped before a schedule was found. A schedule that does not fit is returned
 /// with its excess.
 base::Result<Solved> run_solver(const Solver& solver, const pipeline::Problem& problem, const Bounds& bounds,

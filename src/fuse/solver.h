@@ -24,8 +24,8 @@ struct Solver {
 /// Returns the solvers that do not search, in the order in which tables list them. They are fast and deterministic.
 std::span<const Solver> direct_solvers();
 
-/// Whether all direct solvers together take less than a second, so that the time limit need not be checked between
-/// them.
+/// Whether all direct solvers together take less than a second on `problem`, so that the time limit need not be checked
+/// between them.
 bool are_quick(const pipeline::Problem& problem);
 
 /// Returns all solvers, in the order in which tables list them. "auto" is last because it uses the others.

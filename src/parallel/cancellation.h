@@ -10,7 +10,8 @@
 
 namespace dovetail::parallel {
 
-/// Reason why work ends before it is complete: a time limit expired, or a caller or Ctrl-C interrupted it.
+/// Reason why work ends before it is complete: a time limit expired, or it was interrupted by a caller, by Ctrl-C or by
+/// the loss of another process.
 enum class EndedBy { time, interrupt };
 
 /// A stop request from Ctrl-C, from a caller or from a time limit. Long work checks it at least every 50 ms and stops

@@ -90,8 +90,8 @@ class SwapWalk {
     return trial;
   }
 
-  /// Whether every predecessor of the second op in the graph starts before the first op ends. If so, the swap makes no
-  /// cycle and delays the first op by little more than the duration of the second.
+  /// Whether every graph predecessor of the second op starts before the first op ends. If so, the swap makes no cycle
+  /// and delays the first op by little more than the duration of the second.
   bool is_prompt(Place first) const {
     const std::size_t second = index(first) + 1;
     // Successors of the first op start after its end.

@@ -43,8 +43,8 @@ void restart(Chain& chain, const pipeline::Order& order);
 /// State of a descent of the makespan. The temperature is in ticks.
 struct alignas(apart) MakespanDescent {
   Cooling cooling;
-  bool prompt = true;  ///< whether only prompt swaps are made, which leave no device waiting for the op that moves
-                       ///< first (SwapWalk::is_prompt)
+  bool prompt = true;  ///< whether only prompt swaps are made, which delay the first op by little more than the
+                       ///< duration of the second (SwapWalk::is_prompt)
 
   /// Cost in ticks of each millionth by which a memory level exceeds a capacity. 0: no swap exceeds a capacity.
   double price = 0;
@@ -69,10 +69,9 @@ struct alignas(apart) PeakDescent {
   std::int64_t deadline;
   std::int64_t step;
   std::vector<std::int64_t> capacity;  ///< [device] levels never exceed it unless they already do; empty: no limits
-  bool prompt = false;   ///< whether only prompt swaps are made, which leave no device waiting for the op that moves
-                         ///< first (SwapWalk::is_prompt)
-  std::int64_t cap = 0;  ///< memory level above which an op adds to the energy
-  double energy = 0;     ///< exact below 2^53; with larger activations an integer sum could exceed 64 bits
+  bool prompt = false;                 ///< whether only prompt swaps are made, as in MakespanDescent
+  std::int64_t cap = 0;                ///< memory level above which an op adds to the energy
+  double energy = 0;  ///< exact below 2^53; with larger activations an integer sum could exceed 64 bits
 };
 
 /// Returns a descent from the chain's current state. REQUIRES: the makespan of that state is within `deadline`.
@@ -87,14 +86,15 @@ void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std
 /// memory levels of each device within `limit` ([device]).
 void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const std::vector<std::int64_t>& limit);
 
-/// Rating of a schedule under varying durations, in thousandths of a tick; lower is better. It is (100 - percent)% of
-/// the makespan plus percent% of the 95th percentile of the makespans when durations vary by up to 5%. With 0 percent
-/// it is the percentile alone, for schedules of equal makespan.
+/// Parameters of steadiness().
 struct SteadinessMeasure {
-  int percent = 0;
-  int draws = 100;
-  std::uint64_t seed = 1;
+  int percent = 0;         ///< weight of the varying durations; 0: they alone count
+  int draws = 100;         ///< number of random draws of all durations
+  std::uint64_t seed = 1;  ///< seed of the draws
 };
+/// Returns the rating of a schedule under varying durations, in thousandths of a tick; lower is better. It is
+/// (100 - percent)% of `makespan` plus percent% of the 95th percentile of the makespans when durations vary by up to
+/// 5%. With percent 0 it is the percentile alone, which compares schedules of equal makespan.
 std::int64_t steadiness(const pipeline::OpGraph& graph, const pipeline::Order& order, std::int64_t makespan,
                         const SteadinessMeasure& measure);
 

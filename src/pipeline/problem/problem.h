@@ -134,7 +134,7 @@ struct Pipeline {
 /// Returns all pipelines in file order: model by model, replica by replica. PipelineId is an index into this list.
 std::vector<Pipeline> pipelines_of(const Problem& problem);
 
-/// Returns "actor", or "actor/1" for a replica of a model with several.
+/// Returns the name of the model, such as "actor". Appends the replica if the model has several: "actor/1".
 std::string pipeline_name(const Problem& problem, Pipeline pipeline);
 
 /// Whether all stages of a replica are on different devices.

@@ -136,8 +136,9 @@ struct Program {
   friend bool operator==(const Program&, const Program&) = default;
 };
 
-/// Whether an op takes the output of a neighboring stage, and whether it makes output for one.
+/// Whether an op needs the output of an op of a neighboring stage.
 bool takes_input(const Program& program, const Instruction& op);
+/// Whether an op of a neighboring stage needs the output of `op`.
 bool makes_output(const Program& program, const Instruction& op);
 /// Returns the index of the stage on this rank that takes the output of `op`; nullopt if another rank takes it.
 /// REQUIRES: makes_output(program, op).
