@@ -155,7 +155,7 @@ class ConfigReader {
     const auto node = value_of(key);
     if (!node)
       return fail(config_.error(
-          fmt::format("the model's configuration has no {}; accepted: {}: an integer", base::quote(key), key)));
+          fmt::format("the model's configuration needs the key {}; accepted: an integer", base::quote(key))));
     return read(*node, key);
   }
 

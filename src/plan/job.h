@@ -78,7 +78,7 @@ inline constexpr double min_optimizer_host_share = 0.001;
 inline constexpr std::int64_t max_logit_tokens = 1 << 24;
 inline constexpr std::int64_t max_logit_entries = 1 << 24;
 
-/// Range of the bits of a quantized number in an engine.
+/// Accepted bit widths of an engine's quantized weights and KV cache.
 inline constexpr base::Integer engine_bits{4, 8};
 
 /// Whether the policy loss computes the entropy of each token, which takes memory for logits.

@@ -20,8 +20,8 @@ std::optional<std::string> find_fault(const Engine& engine) {
   // vLLM has this requirement with and without chunked prefill. A trainer that generates has no token limit.
   if (engine.own_weights && engine.max_num_batched_tokens < engine.max_num_seqs)
     return fmt::format(
-        "its engine's max_num_batched_tokens is {}; accepted: at least {} (its max_num_seqs: one token of each "
-        "sequence in a step)",
+        "its engine's max_num_batched_tokens is {}; accepted: at least max_num_seqs ({}), because a decode step "
+        "processes one token per sequence",
         engine.max_num_batched_tokens, engine.max_num_seqs);
   return std::nullopt;
 }

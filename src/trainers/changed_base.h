@@ -67,9 +67,9 @@ struct SwitchedBase {
   std::string rejection;  ///< why `base` cannot run the job; empty: it can
 };
 
-/// Returns one switched base for each other backend, mode and combination of both that `allowed` permits and the
-/// trainer supports. Each runs the same job unless it has a `rejection`; only the backend and the settings that the job
-/// fixes differ. Errors are those of import_run.
+/// Returns the base switched to every other backend, every other mode, and every combination of the two that `allowed`
+/// permits and the trainer supports. A switched base without a `rejection` runs the same job, apart from the backend
+/// and the job's `fixed` section. Errors are those of import_run.
 base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, const Allowed& allowed);
 
 }  // namespace dovetail::trainers

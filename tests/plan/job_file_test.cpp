@@ -367,7 +367,7 @@ TEST(ParseJob, ReportsMistakesInModels) {
       error_of("algorithm: sft\nmodels: {actor: {model_type: gpt}}"),
       StartsWith("job.yaml:3:30: the model type is the string `gpt`, which is unknown; accepted: llama, mistral"));
   EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: {model_type: llama}}"),
-              HasSubstr("job.yaml:3:17: the model's configuration has no `num_hidden_layers`"));
+              HasSubstr("job.yaml:3:17: the model's configuration needs the key `num_hidden_layers`"));
   EXPECT_EQ(
       error_of("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: llama-2-7b, reference: llama-2-13b}"),
       "job.yaml:3:40: `reference` is a moving average of `actor`, but has another shape; accepted: the model of "

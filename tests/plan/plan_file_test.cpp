@@ -315,8 +315,8 @@ TEST(ParsePlan, ReportsMistakesInEngines) {
             "each sequence in a step)");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 300}"), "no error");
   EXPECT_EQ(engine_error("{max_num_batched_tokens: 255}"),
-            "plan.yaml:3:5: actor_generate: its engine's max_num_batched_tokens is 255; accepted: at least 256 (its "
-            "max_num_seqs: one token of each sequence in a step)");
+            "plan.yaml:3:5: actor_generate: its engine's max_num_batched_tokens is 255; accepted: at least "
+            "max_num_seqs (256), because a decode step processes one token per sequence");
   EXPECT_EQ(engine_error("{cuda_graphs: yes}"),
             "plan.yaml:3:81: `cuda_graphs` is the string `yes`; accepted: true or false");
 }

@@ -102,8 +102,8 @@ TEST(FindFault, EnginesCanHoldATokenOfEachSequence) {
   EXPECT_EQ(with({.max_num_batched_tokens = 0}), "its engine's max_num_batched_tokens is 0; accepted: 1 to 16777216");
   EXPECT_EQ(with({.max_num_seqs = 100, .max_num_batched_tokens = 100}), "none");
   EXPECT_EQ(with({.max_num_seqs = 9000}),
-            "its engine's max_num_batched_tokens is 8192; accepted: at least 9000 (its max_num_seqs: one token of each "
-            "sequence in a step)");
+            "its engine's max_num_batched_tokens is 8192; accepted: at least max_num_seqs (9000), because a decode "
+            "step processes one token per sequence");
   EXPECT_EQ(with({.max_num_seqs = 9000, .own_weights = false}), "none") << "a trainer computes all prompts in one pass";
   EXPECT_EQ(with({.max_num_seqs = 0}, "actor_train"), "none") << "only generation has an engine";
 }

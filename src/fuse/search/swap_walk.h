@@ -119,8 +119,8 @@ class SwapWalk {
  private:
   friend class CutWalk;
 
-  /// Properties of an op, independent of its place. Joints (walk_graph.h) are ops without a class, each in its own
-  /// sequence.
+  /// Properties of an op that do not depend on its place. Ops with the same `class_number` (same pipeline, stage and
+  /// kind) are interchangeable. A joint (walk_graph.h) has class_number -1 and is alone in its sequence.
   struct Op {
     std::int64_t duration = 0;
     std::int64_t memory = 0;  // level after it minus level before it

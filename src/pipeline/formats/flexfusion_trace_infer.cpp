@@ -206,10 +206,10 @@ class ProblemInference {
     stage.min_activation = std::min(stage.min_activation, activation);
     stage.max_activation = std::max(stage.max_activation, activation);
     if (stage.max_activation - stage.min_activation > trace_activation_tolerance)
-      return error(cell.place, fmt::format("this op changes the activation by {}, but others of model {} stage {} by "
-                                           "{}: the activation cannot be inferred",
-                                           base::format_memory(stage.max_activation), cell.pipeline, cell.stage,
-                                           base::format_memory(stage.min_activation)));
+      return error(cell.place, fmt::format("ops of model {} stage {} change the activation by {} to {}; accepted: the "
+                                           "same change by all of them, so that the activation can be inferred",
+                                           cell.pipeline, cell.stage, base::format_memory(stage.min_activation),
+                                           base::format_memory(stage.max_activation)));
     return {};
   }
 

@@ -125,16 +125,17 @@ class Validator {
       return fmt::format("there is no model {}; the problem has {}", label.model.value, problem_.models.size());
     const Model& model = model_of(label);
     if (outside(label.replica.value, model.replicas.size()))
-      return fmt::format("model {} has no replica {}; it has {}", model.name, label.replica.value,
+      return fmt::format("model {} has no replica {}; it has {}, numbered from 0", model.name, label.replica.value,
                          model.replicas.size());
     if (outside(label.stage.value, model.forward.size()))
-      return fmt::format("model {} has no stage {}; it has {}", model.name, label.stage.value, model.stages());
+      return fmt::format("model {} has no stage {}; it has {}, numbered from 0", model.name, label.stage.value,
+                         model.stages());
     const bool step = label.kind == OpKind::S;
     if (step && !model.has_steps()) return fmt::format("model {} has no optimizer steps", model.name);
     const int count = step ? model.minibatches : model.total_microbatches();
     if (outside(label.microbatch.value, static_cast<std::size_t>(count)))
-      return fmt::format("model {} has no {} {}; it has {}", model.name, step ? "mini-batch" : "micro-batch",
-                         label.microbatch.value, count);
+      return fmt::format("model {} has no {} {}; it has {}, numbered from 0", model.name,
+                         step ? "mini-batch" : "micro-batch", label.microbatch.value, count);
     if ((label.kind == OpKind::I || label.kind == OpKind::W) && !model.split())
       return fmt::format("model {} does not split its backward: it has no {}", model.name, letter_of(label.kind));
     return std::nullopt;

@@ -65,7 +65,7 @@ base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenar
 
 // The seconds below are the times of passes and steps, without overhead.
 
-/// Returns the seconds of training_schedule.
+/// Returns the makespan of training_schedule() in seconds. Errors as in training_problem.
 base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train);
 
 /// Returns a lower bound on every fused schedule of both tasks (fuse::Bounds::makespan). Errors as in

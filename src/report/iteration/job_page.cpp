@@ -203,7 +203,8 @@ Chart iteration_chart(timeline::Timeline timeline, std::string title) {
 Breakdown use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
   Breakdown breakdown;
   breakdown.title = "Where the time goes";
-  breakdown.note = "Time by activity. The first row sums all devices; each other row is one device of its group.";
+  breakdown.note =
+      "Time by activity. The first row sums all devices. Each other row shows one device of the group that it names.";
   breakdown.time_unit = base::TimeUnit::ns;
   add_uses(breakdown, trace, tasks, [](const Use&) { return true; });
   return breakdown;
@@ -213,8 +214,9 @@ Breakdown idle_use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
   Breakdown breakdown;
   breakdown.title = "Idle time by cause";
   breakdown.note =
-      "Idle share of total time. The first row sums all devices; each other row is one device of its group, most idle "
-      "first.";
+      "Idle time as a share of total time. The first row sums all devices. Each other row shows one device of the "
+      "group "
+      "that it names. The most idle groups come first.";
   breakdown.time_unit = base::TimeUnit::ns;
   add_uses(breakdown, trace, tasks, [](const Use& use) { return is_idle(use.bar_kind); });
   for (Breakdown::Row& row : breakdown.rows) row.full_length = trace.end;

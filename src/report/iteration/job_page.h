@@ -64,9 +64,9 @@ struct Gain {
   double factor() const { return seconds_there / seconds_here; }
 };
 
-/// Returns the gain over the trainer's configuration if the answer has it. Otherwise returns the gain over the fastest
-/// ranked plan, other than the shown plan, whose placement is one of planner::named_placements. nullopt if there is no
-/// such plan, or if there is a faster_plan.
+/// Returns the gain over the trainer's configuration if the answer has one. Otherwise returns the gain over the fastest
+/// other ranked plan whose placement is one of planner::named_placements. In the second case, nullopt if no such plan
+/// exists or if faster_plan() finds a plan.
 std::optional<Gain> gain_of(const answer::SimulationAnswer& simulated);
 
 /// Returns the fastest ranked plan if the analytical model predicts that it is faster than the shown plan, otherwise

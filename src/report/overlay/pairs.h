@@ -38,9 +38,10 @@ struct JoinedTimelines {
   std::vector<std::int32_t> number_of_a;  ///< [bar of a] index of that bar in `timeline`
 };
 
-/// Joins two timelines: each lane of `a` with its lane of `b` below it, then the lanes that only `b` has. Tracks of the
-/// same kind and name, equal bar names, and equal categories are merged. Counters of both are kept if they have the
-/// same unit. REQUIRES: times of both are in the same unit.
+/// Joins two timelines. Each lane of `a` is followed by the lane of `b` that `lanes` matches with it, if any. Lanes
+/// that only `b` has come last. Tracks of the same kind and name, equal bar names, and equal categories are merged. The
+/// counters of both timelines are kept if they have the same unit. REQUIRES: the times of both timelines are in the
+/// same unit.
 JoinedTimelines join_timelines(const timeline::Timeline& a, const timeline::Timeline& b,
                                const std::vector<LanePair>& lanes, const std::vector<BarPair>& bars);
 

@@ -194,10 +194,11 @@ base::Status check_vllm(const Start& start) {
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, "policy"));
   DOVETAIL_TRY(const std::int64_t trained, start.degree("policy.megatron_cfg.pipeline_model_parallel_size"));
   if (precision != "fp8" || !megatron || is_async || trained > 1)
-    return start.stops(keys + ".kv_cache_dtype",
-                       fmt::format("is {}; accepted: auto, or fp8 with precision fp8, Megatron with one stage and no "
-                                   "async_engine",
-                                   *cache));
+    return start.stops(
+        keys + ".kv_cache_dtype",
+        fmt::format("is {}; accepted: auto, or fp8 if `precision` is fp8, training uses Megatron without "
+                    "pipeline parallelism, and `async_engine` is false",
+                    *cache));
   return {};
 }
 

@@ -321,10 +321,11 @@ TEST(FlexFusionTrace, FailedInferenceAsksForTheProblem) {
   const std::string advice = "; specify the problem with --problem";
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 3, 2.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
             "t:1:23: this op lasts 2, but others of model 0 stage 0 last 1: the durations cannot be inferred" + advice);
-  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 3.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
-            "t:1:23: this op changes the activation by 2, but others of model 0 stage 0 by 1: the activation cannot be "
-            "inferred" +
-                advice);
+  EXPECT_EQ(
+      error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 3.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
+      "t:1:23: ops of model 0 stage 0 change the activation by 1 to 2; accepted: the same change by all of them, so "
+      "that the activation can be inferred" +
+          advice);
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0]"),
             "t:1:8: model 0 has 1 stages; the number must be even, because backwards count as stages too" + advice);
   EXPECT_EQ(error_of("[1, 0, 0, 0, 1, 1.0], [1, 0, 1, 1, 2, 0.0]"),

@@ -375,7 +375,7 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
       {"policy.generation.vllm_cfg.expert_parallel_size=8 policy.generation.vllm_cfg.async_engine=true",
        "is 8 with async_engine"},
       {"policy.generation.vllm_cfg.precision=fp8", "is fp8 without"},
-      {"policy.generation.vllm_cfg.kv_cache_dtype=fp8", "accepted: auto, or fp8 with precision fp8"},
+      {"policy.generation.vllm_cfg.kv_cache_dtype=fp8", "accepted: auto, or fp8 if `precision` is fp8"},
       {"policy.generation.vllm_cfg.tensor_parallel_size=3", "does not divide the 32 GPUs"},
       {"policy.generation.backend=dynamo", "accepted: vllm, sglang, trtllm, megatron"},
       {"on_policy_distillation={teachers:1}", "jobs cannot have teachers"},
