@@ -49,9 +49,10 @@ Status check_limits(const Node& node, const base::Partial<Engine>& engine) {
     return {};
   if (limits.max_num_batched_tokens >= limits.max_num_seqs) return {};
   return node.find("max_num_batched_tokens")
-      ->error(fmt::format("`max_num_batched_tokens` is {}; accepted: at least {} (`max_num_seqs`: one token of each "
-                          "sequence in a step)",
-                          limits.max_num_batched_tokens, limits.max_num_seqs));
+      ->error(
+          fmt::format("`max_num_batched_tokens` is {}; accepted: at least `max_num_seqs` ({}), because a decode step "
+                      "processes one token per sequence",
+                      limits.max_num_batched_tokens, limits.max_num_seqs));
 }
 
 std::string devices_text(const cluster::Mesh& mesh) {

@@ -487,8 +487,8 @@ TEST(ReadFixed, ReportsMistakesInTheTopLevel) {
 
 TEST(ReadFixed, ReportsMistakesInValues) {
   EXPECT_EQ(fixed_error_of("{actor_generate: {engine: {max_num_seqs: 512, max_num_batched_tokens: 256}}}"),
-            "job.yaml:3:78: `max_num_batched_tokens` is 256; accepted: at least 512 (`max_num_seqs`: one token of each "
-            "sequence in a step)");
+            "job.yaml:3:78: `max_num_batched_tokens` is 256; accepted: at least `max_num_seqs` (512), because a decode "
+            "step processes one token per sequence");
   EXPECT_EQ(fixed_error_of("{actor_generate: {engine: {max_num_batched_tokens: 16}}}"), "no error")
       << "max_num_seqs is free";
   EXPECT_EQ(fixed_error_of("{actor_train: {layout: {tp: 0}}}"),

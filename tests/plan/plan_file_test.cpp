@@ -311,8 +311,8 @@ TEST(ParsePlan, ReportsMistakesInEngines) {
   EXPECT_EQ(engine_error("{max_num_seqs: 0}"),
             "plan.yaml:3:82: `max_num_seqs` must be an integer from 1 to 16777216, not 0");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 299}"),
-            "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least 300 (`max_num_seqs`: one token of "
-            "each sequence in a step)");
+            "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least `max_num_seqs` (300), because a "
+            "decode step processes one token per sequence");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 300}"), "no error");
   EXPECT_EQ(engine_error("{max_num_batched_tokens: 255}"),
             "plan.yaml:3:5: actor_generate: its engine's max_num_batched_tokens is 255; accepted: at least "
