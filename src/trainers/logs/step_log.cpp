@@ -166,13 +166,14 @@ class TableReader {
       return base::Error{.path = file_.path, .message = "the log is empty; accepted: a log of a training run"};
     const CsvRow& header = rows.front();
     if (header.size() < 2)
-      return base::Error{.path = file_.path,
-                         .line = 1,
-                         .column = 1,
-                         .message =
-                             "this is not a log; accepted: console output of a trainer, JSON lines with one object per "
-                             "step, TensorBoard event files, or CSV with a header (`Wall time,Step,Value`, or a step "
-                             "column and one column per key)"};
+      return base::Error{
+          .path = file_.path,
+          .line = 1,
+          .column = 1,
+          .message =
+              "not a log; accepted: console output of a trainer, JSON lines with one object per step, or "
+              "CSV with a header (`Wall time,Step,Value`, as TensorBoard exports it, or a step column "
+              "and one column per key)"};
     DOVETAIL_CHECK(check_header(header));
     std::optional<std::size_t> step;
     bool scalar = header.size() == 3;

@@ -76,8 +76,9 @@ std::optional<std::int64_t> logged_step(std::string_view text);
 
 /// Adds a JSON file:
 ///   - JSON lines, one object per step. Keys are flat ("timing_s/gen") or nested ({"timing_s": {"gen": 1}}, the same
-///     key). The file logger of verl writes {"step": 1, "data": {...}}. The step is `step`, `_step`, `iteration` or
-///     `global_step` (also below `training`, `train` or `rollout`), otherwise the line number. Python's NaN and
+///     key). The file logger of verl writes {"step": 1, "data": {...}}. The step is `step`, `_step`, `iteration`,
+///     `global_step`, `training/global_step`, `train/global_step` or `rollout/step`. Without these keys, objects are
+///     numbered from 1. Python's NaN and
 ///     Infinity are not numbers. Objects of the same step are merged. A last line without a line end that is not JSON
 ///     is ignored if there are other lines.
 ///   - One JSON object of metrics, each an object of steps: {"timing/train/generation": {"1": 58.2}}, as written by the

@@ -85,7 +85,7 @@ TEST(StepLog, ErrorsHaveAPlace) {
   EXPECT_THAT(log_fault("{\"a\": \"b\"}\n"), HasSubstr("the log contains no numbers"));
   EXPECT_THAT(log_fault("\x1B[36m(TaskRunner pid=7)\x1B[0m {'a': 1}\n"),
               HasSubstr("run.jsonl: this console output contains no step metrics"));
-  EXPECT_THAT(log_fault("hello\n"), HasSubstr("run.jsonl:1:1: this is not a log"));
+  EXPECT_THAT(log_fault("hello\n"), HasSubstr("run.jsonl:1:1: not a log"));
   EXPECT_THAT(log_fault("Step,a\n1\n"), HasSubstr("run.jsonl:2:1: the number of cells is 1, but the header has 2"));
   EXPECT_THAT(log_fault("Step,a\nx,1\n"), HasSubstr("run.jsonl:2:1: the step `Step` is `x`"));
   EXPECT_THAT(log_fault("Wall time,Step,Value\n1,1,x\n"), HasSubstr("run.jsonl:2:5: the value is `x`"));
