@@ -69,8 +69,8 @@ Status read_value(const Node& node, std::string_view key, NestedStruct, T& value
   return read_over(node, quote(key), value);
 }
 
-/// Reads a struct whose members are all flags from a list of the true ones ("offload: [weights, optimizer]"); see
-/// read_names.
+/// Reads a struct whose members are all flags. The value is a list of the flags that are true
+/// ("offload: [weights, optimizer]"); see read_names.
 template <class T>
 Result<T> read_flags(const Node& node, std::string_view key) {
   DOVETAIL_TRY(const std::vector<std::string_view> names, read_names(node, key, keys_of<T>()));

@@ -101,7 +101,8 @@ struct AllToAllBytes {
 };
 /// Returns the bytes that a rank sends if it splits its `bytes` equally among all ranks, including itself.
 AllToAllBytes all_to_all_bytes(RankGroup group, double bytes);
-/// Returns the time of an all-to-all. `bytes`: size of each rank's input for all ranks, including itself.
+/// Returns the time of an all-to-all. `bytes` is the size of a rank's whole input, including the share that the rank
+/// keeps.
 double all_to_all_seconds(const Links& links, RankGroup group, double bytes);
 /// Returns the time of one dispatch or combine of expert parallelism. `bytes` is the size of each rank's input:
 /// tokens * experts per token * hidden size * bytes per element. `hottest_load` is the load of the busiest rank divided

@@ -48,8 +48,9 @@ base::Result<Computation> parse_computation(const base::Node& config, const Tran
 /// base^(-2 i / size), scaled. Single precision, as in the transformers library.
 std::vector<float> rotary_frequencies(const Computation& computation, std::int64_t head_size);
 
-/// Writes a config.json for a model with this shape, which parse_config and parse_computation read back. The family is
-/// llama, or qwen2 or qwen3 if the biases or head norms require it. REQUIRES: parse_computation supports the shape.
+/// Returns the text of a config.json for a model with this shape and computation. parse_config and parse_computation
+/// read it back. The model's family is llama, or qwen2 or qwen3 if the biases or head norms require it. REQUIRES:
+/// parse_computation supports the shape.
 std::string config_text(const Transformer& shape, const Computation& computation);
 
 }  // namespace dovetail::llm

@@ -46,8 +46,8 @@ std::uint32_t crc32c(std::string_view bytes);
 class EventFile {
  public:
   /// Begins a new file. Its name sorts after the files in the folder, because TensorBoard reads files in order of name.
-  /// If there are other files, the new one begins with a SessionLog that makes TensorBoard drop their events from
-  /// `first_step` on, the step at which a stopped run resumes.
+  /// `first_step` is the step at which a stopped run resumes. If the folder has other files, the new one begins with a
+  /// SessionLog, which makes TensorBoard drop their events from `first_step` on.
   static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
 
   /// Writes each figure except the iteration as a scalar at `step`. Its name gets the prefix "timing" if it is a

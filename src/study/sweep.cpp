@@ -39,7 +39,7 @@ const Facts& facts_of(SweepInput input) {
       {"prompts per iteration", Values::integer, 1, static_cast<double>(workflow::max_sample_count), true},
       {"samples per prompt", Values::integer, 1, static_cast<double>(workflow::max_sample_count), true},
       {"response lengths relative to the job", Values::factor, 1 / max_factor, max_factor, false},
-      {"training micro-batches relative to the plan", Values::factor, 1 / max_factor, max_factor, true},
+      {"training micro-batch size relative to the plan", Values::factor, 1 / max_factor, max_factor, true},
       {"optimizer steps per epoch", Values::integer, 1, static_cast<double>(workflow::max_sample_count), true},
       {"steps off policy", Values::integer, 0, workflow::max_steps_off_policy, true},
       {"network bandwidth relative to the job", Values::factor, 1 / max_factor, max_factor, false},

@@ -1,5 +1,5 @@
-// Splits text into the pieces that the model of a tokenizer encodes separately, with the regular expressions that
-// tokenizers use.
+// Pre-tokenization: uses a tokenizer's regular expressions to split text into pieces, which the tokenizer's model
+// encodes one by one.
 #pragma once
 
 #include <array>

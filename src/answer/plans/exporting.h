@@ -37,7 +37,7 @@ auto options_of(const T*) {
   return options<T>(
       option("PLAN", &T::plan, File{}, "plan, dovetail/plan@1 file, '-' for standard input"),
       option("base", &T::base, JobFile{}, "launch script or configuration to change"),
-      option("job", &T::job, File{}, "job file of the plan; writes a complete configuration"),
+      option("job", &T::job, File{}, "job file of the plan; export then writes a complete configuration"),
       option("to", &T::trainer, String{"TRAINER"},
              "trainer, such as verl or nemo-rl (default: trainer of base or job)"),
       option("format", &T::format, Choice{}, "file with the changes, or one line per setting (default {})"),

@@ -22,8 +22,8 @@ struct Summary {
   base::Ticks peak_time;                            ///< time at which that lane first reaches its peak
   /// [track] kinds of work that take time; the last entry is work without a track
   std::vector<std::array<bool, timeline::bar_kinds>> drawn;
-  /// [track] number of digits of its largest micro-batch number, so that bars of equal width are all labeled or all
-  /// unlabeled
+  /// [track] number of digits of its largest micro-batch number. Charts label a bar only if this many digits fit, so
+  /// bars of equal width are all labeled or all unlabeled.
   std::vector<std::size_t> label_digits;
   bool has_memory = false;  ///< whether any lane has memory in use
 };

@@ -16,9 +16,9 @@ class Store;  // NOLINT(readability-identifier-naming): name in libtorch
 
 namespace dovetail::runtime {
 
-/// Connection to a store, which is c10d's TCPStore. Each `attempt` (RankPlace::attempt) has separate keys. The first
-/// connection makes the process ignore SIGPIPE. Functions return a Failure::lost Error if the connection to the store
-/// is broken. They block while the store is connected but hangs.
+/// Connection to a c10d TCPStore. Each `attempt` (RankPlace::attempt) has separate keys. The first connection makes the
+/// process ignore SIGPIPE. Functions other than hold() return a Failure::lost Error if the connection breaks. They
+/// block for as long as the store is connected but does not respond.
 class JobStore {
  public:
   /// Runs a store in this process. It listens on `port` of all addresses, or on any free port if `port` is 0. Returns

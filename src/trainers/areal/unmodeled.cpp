@@ -414,7 +414,8 @@ base::Status add_unmodeled_rollout(const syntax::SettingTree& tree, const ArealE
     run.not_modelled.push_back(
         {consumed_key,
          fmt::format(
-             "{}: generation runs ahead of training by more than the {} prompts of a batch; modeled as one batch",
+             "{}: each training step lets the rollout start more prompts than the {} of a batch; modeled as one batch "
+             "per step",
              consumed, run.prompts),
          place_of(tree, consumed_key)});
   return {};

@@ -77,12 +77,12 @@ struct LogKeys {
   /// Whether keys must match exactly. Otherwise any text may precede a prefix, and '_' equals '/' in the first prefix
   /// and in names.
   bool exact = false;
-  /// Whether, if no key times the iteration, its time is the sum of its phases and other times. This is so if one loop
-  /// runs them in sequence.
+  /// Whether the time of an iteration is the sum of its phases and other times, in logs that have no key for the
+  /// iteration. This is so if one loop runs the phases in sequence.
   bool sums_iteration = false;
-  /// Whether, if the first logged iteration takes 0 s, each step logs the time of the previous iteration.
+  /// Whether each step logs the time of the previous iteration, in logs whose first iteration takes 0 s.
   bool may_log_previous = false;
-  /// Whether, if no key times the weight sync, the time of generation includes it.
+  /// Whether the time of generation includes the weight sync, in logs that have no key for the weight sync.
   bool weight_sync_within_generation = false;
 };
 

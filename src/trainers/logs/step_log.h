@@ -1,4 +1,5 @@
-// Numbers by step, the common form of all logs, and readers of the files that trackers write or export.
+// The common form of all logs (for each key, a series of values by step), and readers of the files that trackers write
+// or export.
 #pragma once
 
 #include <cstddef>
