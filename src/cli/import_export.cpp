@@ -52,9 +52,9 @@ void add_import(CLI::App& program, Action& action) {
                   "  dovetail import examples/trainers/verl-grpo.sh --response-length mean=900,p90=2000");
   add_request(*command, arguments->request);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "dovetail/job@1 file to write with the job, '-' for stdout");
+                  "output file for the job (dovetail/job@1), '-' for stdout");
   add_text_option(*command, "--plan-out", arguments->plan_output, "FILE",
-                  "dovetail/plan@1 file to write with the plan, '-' for stdout");
+                  "output file for the plan (dovetail/plan@1), '-' for stdout");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_import(*arguments); });
 }

@@ -130,7 +130,7 @@ void add_calibrate(CLI::App& program, Action& action) {
                                   "  dovetail calibrate examples/measurements/nemo-rl-dense.yaml -o h100.json\n\n"
                                   "A job uses the file as `software: {efficiency: FILE}`.");
   add_request(*command, arguments->request);
-  add_text_option(*command, "-o,--output", arguments->output, "FILE", "file to write with the fitted efficiencies");
+  add_text_option(*command, "-o,--output", arguments->output, "FILE", "output file for the fitted efficiencies");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_calibrate(*arguments); });
 }

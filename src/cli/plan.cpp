@@ -158,7 +158,7 @@ void add_plan(CLI::App& program, Action& action) {
   add_option(*command, {"--plan", "dovetail/plan@1 file to predict instead of searching"}, answer::File{},
              [&plan = arguments->plan](answer::Input input) { plan = std::move(input); });
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "dovetail/plan@1 file to write with the best plan, '-' for stdout");
+                  "output file for the best plan (dovetail/plan@1), '-' for stdout");
   add_text_option(*command, "--export", arguments->exported, "FILE",
                   "trainer's configuration to write, changed to run the best plan");
   add_count_option(*command, "--pick", arguments->pick, 1, 1000,

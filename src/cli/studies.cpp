@@ -70,7 +70,7 @@ void add_sweep(CLI::App& program, Action& action) {
                   "  dovetail sweep examples/jobs/grpo-8b.yaml --over nodes --values 1,2,4");
   add_request(*command, arguments->request);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "file to write with the curves: .svg, .json or .csv");
+                  "output file for the curves: .svg, .json or .csv");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_sweep(*arguments); });
 }

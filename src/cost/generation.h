@@ -1,4 +1,4 @@
-// Seconds of generating responses: prefill, decoding with continuous batching, and the long tail.
+// Time to generate responses, in seconds: prefill, decoding with continuous batching, and the long tail.
 #pragma once
 
 #include <vector>

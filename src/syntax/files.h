@@ -18,7 +18,8 @@ using FileReader = std::function<base::Result<std::string>(const std::string& pa
 /// Error.
 FileReader read_below(const std::string& root);
 
-/// Joins a path to a folder and removes `.` and `..`.
+/// Returns `path` relative to `folder`, or `path` alone if it is absolute or `folder` is empty. Resolves `.` and `..`
+/// without reading the file system. Leading `..` of a relative path remain.
 std::string join_path(std::string_view folder, std::string_view path);
 /// Returns the folder of a path, like `dirname`.
 std::string folder_of(std::string_view path);

@@ -176,7 +176,8 @@ TEST(HuggingFaceConfig, ReportsMistakesWithTheirPosition) {
   EXPECT_THAT(base::to_text(parse(R"({"hidden_size": 8})").error()), HasSubstr("model_type: llama"));
   EXPECT_THAT(base::to_text(parse("{\n  \"model_type\": \"bert\"}").error()),
               HasSubstr("config.json:2:17: the model type is the string `bert`"));
-  EXPECT_THAT(base::to_text(parse(R"({"model_type": "llama"})").error()), HasSubstr("no `num_hidden_layers`"));
+  EXPECT_THAT(base::to_text(parse(R"({"model_type": "llama"})").error()),
+              HasSubstr("needs the key `num_hidden_layers`"));
   EXPECT_THAT(base::to_text(
                   parse(R"({"model_type": "llama", "num_hidden_layers": -1, "hidden_size": 8, "num_attention_heads": 2,
     "vocab_size": 8, "intermediate_size": 8})")

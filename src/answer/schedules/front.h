@@ -1,4 +1,4 @@
-// Pareto front between makespan and peak activation: the schedules that no other found schedule beats in both.
+// Pareto front of makespan and peak activation: the schedules that no other schedule found matches or beats in both.
 #pragma once
 
 #include <optional>

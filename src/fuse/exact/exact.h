@@ -32,11 +32,11 @@ struct ExactResult {
   /// Whether it is proven that no schedule covered by `peak_bound` has a lower peak activation than the solution.
   bool peak_proven = false;
 
-  /// No schedule that fits ends earlier. With Objective::memory, or with a deadline that the solution meets, this
-  /// covers only schedules with at most the solution's peak.
+  /// Lower bound on the makespan of all schedules that fit. With Objective::memory, or with a deadline that the
+  /// solution meets, it covers only schedules whose peak is at most the solution's.
   base::Ticks makespan_bound;
-  /// No schedule that fits and ends by the solution's makespan, or by the deadline if that is later, has a lower peak.
-  /// With Objective::memory and no deadline, this covers all schedules.
+  /// Lower bound on the peak activation of the schedules that fit and end by the solution's makespan, or by the
+  /// deadline if that is later. With Objective::memory and no deadline, it covers all schedules that fit.
   base::Memory peak_bound;
   std::int64_t nodes = 0;    ///< number of nodes searched
   bool interrupted = false;  ///< whether options.cancellation stopped the search

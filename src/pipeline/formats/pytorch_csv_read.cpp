@@ -88,8 +88,10 @@ class SlotTable {
                                                action.microbatch, model_.name, model_.microbatches));
     const int rank = stage_ranks_[static_cast<std::size_t>(action.stage)];
     if (action.rank != rank)
-      return invalid(action.place, fmt::format("{} is in row {}; stage {} is in row {} (counted from 0)", text,
-                                               action.rank, action.stage, rank));
+      return invalid(
+          action.place,
+          fmt::format("{} is in row {}, but the actions of stage {} must be in row {} (rows are counted from 0)", text,
+                      action.rank, action.stage, rank));
     const bool half = action.verb == Verb::input_gradient || action.verb == Verb::weight_gradient;
     if (half && !model_.split())
       return invalid(

@@ -47,9 +47,10 @@ base::Result<llm::Transformer> role_model(const syntax::SettingTree& tree, const
 /// Returns the model named at `key`, or nullopt if the value or the model is unknown.
 std::optional<FoundModel> seen_model(const syntax::SettingTree& tree, const RunRequest& request, std::string_view key);
 
-/// Like role_model, for a role whose model has the shape that flags set (`shape`), unless the user names a model. The
-/// run refers to a bundled model of that shape, preferably the one named at `key`, or else contains the shape inline.
-/// Returns an Error at `shape_key` if jobs cannot express the shape.
+/// Like role_model, for a trainer whose flags set the model's shape. If the user names a model, calls role_model.
+/// Otherwise uses `shape`: the run refers to a bundled model of that shape, preferably the one named at `key`. If no
+/// bundled model has the shape, the run contains it inline. Returns the Error of `shape` if there is one, and an Error
+/// at `shape_key` if jobs cannot express the shape.
 base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, const RunRequest& request,
                                             const std::string& role, const std::string& key,
                                             const base::Result<llm::Transformer>& shape, const std::string& shape_key,

@@ -37,8 +37,6 @@ constexpr std::array checked_flags{
     CheckedSetting{"--algo.dynamic_filtering_enable", "false", "discarding and regenerating groups is not modeled"},
     CheckedSetting{"--critic.freezing_steps", "-1|0",
                    "the first steps do not train the actor; modeled as always trained"},
-    CheckedSetting{"--vllm.enable_prefix_caching", "false",
-                   "the prompt of a group is computed once; the real run is faster"},
     CheckedSetting{"--vllm.sync_backend", "nccl", "modeled as weights sent by NCCL"},
     CheckedSetting{"--vllm.sync_with_ray", "false",
                    "weights are sent through Ray; modeled as NCCL, but the real run is slower"},
@@ -58,10 +56,17 @@ base::Status add_dependent(const syntax::SettingTree& tree, ImportedRun& run) {
   constexpr std::string_view stride_key = "--ds.ring_attn_head_stride";
   constexpr std::string_view modules_key = "--ds.lora.target_modules";
   constexpr std::string_view generated_key = "--rollout.vllm_generate_batch_size";
+  constexpr std::string_view cache_key = "--vllm.enable_prefix_caching";
   DOVETAIL_TRY(const std::int64_t ring, integer_at(tree, "--ds.ring_attn_size"));
   DOVETAIL_TRY(const std::int64_t stride, integer_at(tree, stride_key));
   DOVETAIL_TRY(const std::int64_t rank, integer_at(tree, "--ds.lora.rank"));
   DOVETAIL_TRY(const auto generated, optional_integer(tree, generated_key));
+  DOVETAIL_TRY(const bool caches, flag_at(tree, cache_key));
+  if (!caches && run.samples_per_prompt > 1)
+    run.not_modelled.push_back({std::string(cache_key),
+                                "false: the prompt of a group is computed for each sample; modeled as computed once, "
+                                "but the real run is slower",
+                                place_of(tree, cache_key)});
   if (ring > 1 && stride != 1)
     run.not_modelled.push_back({std::string(stride_key),
                                 fmt::format("{}: sending several heads together is not modeled", stride),

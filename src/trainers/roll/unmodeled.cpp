@@ -20,8 +20,9 @@ namespace {
 
 constexpr std::array checked_of_pipeline{
     CheckedSetting{"is_use_additional_prompts", "false",
-                   "prompts that are generated but not trained on are not modeled; the real run generates longer"},
-    CheckedSetting{"generate_opt_level", "1", "prompts are generated in complete batches; modeled one by one"},
+                   "responses that are generated but not trained on are not modeled; the real run generates longer"},
+    CheckedSetting{"generate_opt_level", "1",
+                   "responses are generated in complete batches; modeled as scheduled one by one"},
     CheckedSetting{"critic_warmup", "0|0.0", "the first steps do not train the actor; modeled as always trained"},
     CheckedSetting{"save_logging_board_dir", "null", "the extra computation of log-probabilities is not modeled"},
     CheckedSetting{"rollout_mock.enable", "false", "responses are written to or read from files; modeled as generated"},
@@ -395,13 +396,12 @@ base::Status add_unmodeled_roll_generation(const syntax::SettingTree& tree, Impo
   if (both) take_sequence_cap(tree, both_key, *both, run);
   const std::string cache_key = keys + (is_vllm ? ".enable_prefix_caching" : ".disable_radix_cache");
   DOVETAIL_TRY(const auto caches, optional_flag(tree, cache_key));
-  if (caches.value_or(is_vllm) == is_vllm && run.samples_per_prompt > 1)
-    add_not_modelled(
-        tree, cache_key,
-        fmt::format("{}: the prompt of a group is computed once; modeled for each sample, but the real run is "
-                    "faster",
-                    is_vllm),
-        run);
+  if (caches.value_or(is_vllm) != is_vllm && run.samples_per_prompt > 1)
+    add_not_modelled(tree, cache_key,
+                     fmt::format("{}: the prompt of a group is computed for each sample; modeled as computed once, but "
+                                 "the real run is slower",
+                                 !is_vllm),
+                     run);
   if (backend == RollBackend::sglang) run.software.engine = plan::EngineKind::sglang;
   DOVETAIL_CHECK(take_engine_weights(tree, keys + ".quantization", run));
   DOVETAIL_CHECK(take_key_values(tree, keys + ".kv_cache_dtype", run));

@@ -246,10 +246,11 @@ TEST(PytorchCsv, RepeatedOpsAreInvalid) {
 }
 
 TEST(PytorchCsv, OpsOnAnotherRankOrOutOfRangeAreInvalid) {
-  EXPECT_EQ(error_of("0F0,0B0\n1F0\n1B0"), "f.csv:3:1: 1B0 is in row 2; stage 1 is in row 1 (counted from 0)");
+  EXPECT_EQ(error_of("0F0,0B0\n1F0\n1B0"),
+            "f.csv:3:1: 1B0 is in row 2, but the actions of stage 1 must be in row 1 (rows are counted from 0)");
   const Problem problem = one_pipeline({0, 1}, 1, false);
   EXPECT_EQ(error_of("0F0,0B0\n1F0,1B0\n1B0", &problem),
-            "f.csv:3:1: 1B0 is in row 2; stage 1 is in row 1 (counted from 0)");
+            "f.csv:3:1: 1B0 is in row 2, but the actions of stage 1 must be in row 1 (rows are counted from 0)");
   EXPECT_EQ(error_of("0F0,0B0", &problem), "f.csv:1:1: 1F0 is missing in row 1");
   EXPECT_EQ(error_of("0F0,0B0\n1F0,2B0", &problem),
             "f.csv:2:5: 2B0: there is no stage 2; model actor has 2 (counted from 0)");
