@@ -26,8 +26,9 @@ struct Occupancy {
   bool is_short_of_cache = false;  ///< a sequence waited for KV cache space or was preempted
 };
 
-/// Returns the lengths on a grid of 64 nodes up to the longest: [node] is the probability of node / 64 of the longest.
-/// A length between two nodes is split between them so that the mean is preserved.
+/// Returns the distribution of the lengths on a grid of 64 equal steps up to the longest: element k, from 0 to 64, is
+/// the probability of a length of k / 64 of the longest. The probability of a length between two grid points is split
+/// between them so that the mean is preserved.
 std::vector<double> lengths_on_grid(const workflow::LengthDistribution& lengths);
 
 /// Returns the occupancy of `places` slots by `sequences` sequences, with enough KV cache for all slots. All slots

@@ -66,7 +66,7 @@ void release(IterationGraph& graph, std::size_t leader, base::Ticks early);
 bool is_released(const IterationGraph& graph, std::size_t leader, const ActivityEdge& edge);
 
 /// Whether two tasks of one role can use the same copy of the weights: they have the same mesh, and layouts that place
-/// weights equally.
+/// weights in the same way.
 bool share_weights(const TaskPlan& a, const TaskPlan& b);
 
 /// Whether a task generates with the engine's own copy of the weights.

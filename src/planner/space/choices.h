@@ -33,8 +33,9 @@ struct LayoutRules {
 LayoutRules real_rules();
 
 /// Returns the rules for the layouts that ReaL's search considers before it checks memory. A pipeline has at most
-/// max(nodes, 8) stages. Each stage of each replica needs one of the task's `sequences`; in training, two per
-/// mini-batch. A training stage has at most eight devices. `mini_batches` is 0 for tasks that do not train.
+/// max(nodes, 8) stages. The data degree times the pipeline degree is at most the task's number of `sequences`; in
+/// training, at most `sequences` / (2 `mini_batches`). A training stage has at most eight devices. `mini_batches` is 0
+/// for tasks that do not train.
 LayoutRules real_search_rules(int nodes, double sequences, std::int64_t mini_batches);
 
 /// Returns all (data, tensor, pipeline) that the rules allow and whose product is `devices`, sorted by tensor, then by

@@ -77,8 +77,8 @@ struct ScriptOutcome {
   ScriptCost cost;  ///< total cost, including ScriptRequest::before
 };
 
-/// Evaluates a script. Returns an Error at its place if the script violates bash syntax, or if the total cost exceeds
-/// the limits on steps and memory.
+/// Evaluates a script. Returns an Error at the place of the fault if the script violates bash syntax, or if the total
+/// cost exceeds the limits on steps and memory.
 base::Result<ScriptOutcome> evaluate_script(const ScriptRequest& request);
 
 }  // namespace dovetail::syntax
