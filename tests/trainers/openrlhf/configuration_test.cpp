@@ -58,5 +58,14 @@ TEST(OpenrlhfConfiguration, SeparateRolesHaveSeparateGpus) {
   EXPECT_EQ(read->run.cluster.nodes, 3);
 }
 
+TEST(OpenrlhfConfiguration, NotesThatPromptsAreNotCached) {
+  const std::string note = "the prompt of a group is computed for each sample";
+  for (const bool caches : {false, true}) {
+    const auto read = imported(openrlhf_ppo + (caches ? "--vllm.enable_prefix_caching" : ""));
+    ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+    EXPECT_EQ(findings_text(*read, read->run.not_modelled).find(note) == std::string::npos, caches);
+  }
+}
+
 }  // namespace
 }  // namespace dovetail::trainers

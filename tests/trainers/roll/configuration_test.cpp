@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -151,6 +152,16 @@ TEST(RollConfiguration, AsynchronousGenerationIsOffPolicyAndDoesNotSleep) {
   EXPECT_FALSE(planned(*read, "actor_generate").offload.weights);
   EXPECT_NE(findings_text(*read, read->run.not_modelled).find("1.5: some samples are one step newer"),
             std::string::npos);
+}
+
+TEST(RollConfiguration, NotesThatPromptsAreNotCached) {
+  const std::string note = "the prompt of a group is computed for each sample";
+  for (const bool caches : {false, true}) {
+    const base::Result<Import> read = roll(
+        megatron_rlvr, fmt::format("++actor_infer.strategy_args.strategy_config.enable_prefix_caching={}", caches));
+    ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+    EXPECT_EQ(findings_text(*read, read->run.not_modelled).find(note) == std::string::npos, caches);
+  }
 }
 
 TEST(RollConfiguration, CountsEmbeddingAndLossAsLayers) {
