@@ -102,7 +102,7 @@ class EngineScheduler {
   /// steps_unchanged().
   void advance(std::int64_t steps);
   /// Ends the sequences at these indices of running() and frees their blocks. Discards a planned step, but keeps its
-  /// preemptions and admissions. Does nothing if there are no indices. REQUIRES: ascending indices.
+  /// preemptions and admissions. Does nothing if `places` is empty. REQUIRES: ascending indices.
   void finish(const std::vector<std::size_t>& places);
   /// Removes and returns all sequences: first the running ones in order of entry, then the waiting ones. `cached` of a
   /// running sequence is set if its keys and values are all computed.

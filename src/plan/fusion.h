@@ -45,7 +45,7 @@ struct GenerationStage {
 std::optional<GenerationStage> generation_stage(const Job& job, const std::vector<TaskPlan>& tasks);
 
 /// Returns the train tasks that a planner fuses: the first two of different roles that do not depend on each other.
-/// nullopt if there is no such pair (GRPO has no critic), or if the job's framework does not support intra-stage
+/// nullopt if no such pair exists (GRPO has no critic), or if the job's framework does not support intra-stage
 /// fusion.
 std::optional<TrainPair> train_pair(const Job& job);
 

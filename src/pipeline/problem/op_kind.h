@@ -126,7 +126,7 @@ constexpr const OpTraits& traits_of(OpKind kind) { return op_table[static_cast<s
 constexpr char letter_of(OpKind kind) { return traits_of(kind).letter; }
 
 /// Returns the stage that an op's input comes from, or the stage that its output goes to. `stages` is the number of
-/// stages of the pipeline. Returns nullopt if there is no such stage.
+/// stages of the pipeline. Returns nullopt if no such stage exists.
 std::optional<int> input_stage(OpKind kind, int stage, int stages);
 std::optional<int> output_stage(OpKind kind, int stage, int stages);
 

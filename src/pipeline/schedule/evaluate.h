@@ -68,7 +68,7 @@ struct CapacityExcess {
   Memory peak;  ///< including resident memory
   Memory capacity;
 };
-/// Returns the devices that exceed their limit, in order; empty if all fit or there is no limit.
+/// Returns the devices that exceed their limit, in order; empty if all fit or no limit is set.
 std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation,
                                         std::optional<Memory> cap);
 

@@ -60,7 +60,7 @@ struct JobFit {
 
   /// Returns the fastest plan that fits. Null if none fits.
   const RankedPlan* fastest() const { return ranking.plans.empty() ? nullptr : &ranking.plans.front(); }
-  /// Returns `fits` if a plan fits, otherwise the fit of ranking.nearest. does_not_fit if there is no such plan.
+  /// Returns `fits` if a plan fits, otherwise the fit of ranking.nearest. does_not_fit if no such plan exists.
   predict::Fit fit() const;
 };
 

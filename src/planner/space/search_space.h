@@ -82,7 +82,7 @@ std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes,
                               const ChoiceRules& rules, int threads);
 
-/// Returns the first task without a choice on any mesh. If there is no such task, returns the first task for which no
+/// Returns the first task without a choice on any mesh. If every task has a choice, returns the first task for which no
 /// mesh is_open(). nullopt if every task has an open mesh.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
 

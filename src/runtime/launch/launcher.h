@@ -33,7 +33,7 @@ base::Result<Child> start_child(const std::vector<std::string>& command, const V
 /// false.
 bool read_pipe(int& pipe, std::string& text);
 
-/// Returns the resident memory of a process in bytes, or 0 if there is no such process.
+/// Returns the resident memory of a process in bytes, or 0 if the process does not exist.
 std::int64_t resident_bytes(pid_t pid);
 
 /// Whether a process exists and is stopped, for example by SIGSTOP or a debugger.
