@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -12,73 +14,6 @@ namespace dovetail::syntax {
 namespace {
 
 constexpr std::size_t max_choices = 4096;
-
-/// A position within the parts of a word.
-struct BracePosition {
-  std::size_t part = 0;
-  std::size_t at = 0;
-};
-
-/// Returns the unquoted character at a position, or 0 if it is quoted or part of an expansion.
-char brace_character(const WordParts& parts, const BracePosition& position) {
-  const WordPart& part = parts[position.part];
-  return part.kind == WordPart::Kind::text && !part.quoted ? part.text[position.at] : '\0';
-}
-
-bool advance(const WordParts& parts, BracePosition& position) {
-  const WordPart& part = parts[position.part];
-  const bool has_more = part.kind == WordPart::Kind::text && !part.quoted && position.at + 1 < part.text.size();
-  if (has_more) {
-    ++position.at;
-    return true;
-  }
-  position = {.part = position.part + 1, .at = 0};
-  return position.part < parts.size();
-}
-
-WordParts slice(const WordParts& parts, const BracePosition& begin, const BracePosition& end) {
-  WordParts result;
-  for (std::size_t i = begin.part; i < parts.size() && i <= end.part; ++i) {
-    if (i == end.part && end.at == 0) break;
-    WordPart part = parts[i];
-    if (part.kind == WordPart::Kind::text && !part.quoted) {
-      const std::size_t first = i == begin.part ? begin.at : 0;
-      part.text = i == end.part ? part.text.substr(first, end.at - first) : part.text.substr(first);
-      if (part.text.empty()) continue;
-    }
-    result.push_back(std::move(part));
-  }
-  return result;
-}
-
-struct Braces {
-  BracePosition open, close;
-  std::vector<BracePosition> commas;
-};
-
-/// Finds the first closed pair of braces and its top-level commas.
-std::optional<Braces> find_braces(const WordParts& parts, BracePosition from) {
-  Braces braces;
-  int depth = 0;
-  bool found = false;
-  for (bool more = from.part < parts.size(); more; more = advance(parts, from)) {
-    const char c = brace_character(parts, from);
-    if (c == '{' && depth == 0) {
-      braces = {.open = from, .close = {}, .commas = {}};
-      found = true;
-    } else if (c == ',' && depth == 1) {
-      braces.commas.push_back(from);
-    } else if (c == '}' && depth == 1) {
-      braces.close = from;
-      return braces;
-    }
-    if (c == '{') ++depth;
-    if (c == '}' && depth > 0) --depth;
-  }
-  // The outer brace is not closed, but an inner one may be.
-  if (found && advance(parts, braces.open)) return find_braces(parts, braces.open);
-  return std::nullopt;
-}
 
 std::optional<std::int64_t> whole_of(std::string_view text) {
   std::int64_t value = 0;
@@ -124,78 +59,163 @@ std::vector<std::string> numbers_of(std::string_view text) {
   return result;
 }
 
-/// Returns the choices between the braces, or an empty list if they contain neither a comma nor a range.
-std::vector<WordParts> choices_of(const WordParts& parts, const Braces& braces) {
-  std::vector<WordParts> choices;
-  BracePosition begin = braces.open;
-  ++begin.at;
-  if (braces.commas.empty()) {
-    const WordParts inside = slice(parts, begin, braces.close);
-    if (inside.size() != 1 || inside[0].kind != WordPart::Kind::text || inside[0].quoted) return {};
-    for (const std::string& number : numbers_of(inside[0].text)) {
-      choices.push_back(inside);
-      choices.back()[0].text = number;
+/// Expands the braces of one word as bash does: a brace closes at the first `}` after a comma or `..`.
+class BraceExpansion {
+ public:
+  BraceExpansion(Shell& shell, const ShellWord& word) : shell_(shell), place_(word.place), parts_(word.parts) {
+    for (const WordPart& part : parts_) {
+      begins_.push_back(text_.size());
+      text_ += is_plain(part) ? part.text : std::string(1, '\0');
+    }
+  }
+
+  static bool is_plain(const WordPart& part) { return part.kind == WordPart::Kind::text && !part.quoted; }
+
+  std::vector<WordParts> expand_all() { return expand(0, text_.size()); }
+
+ private:
+  /// Returns one copy of the text from `begin` to before `end` for each choice of its braces.
+  std::vector<WordParts> expand(std::size_t begin, std::size_t end) {
+    std::vector<WordParts> words(1);
+    const ShellDepth depth(shell_, place_);
+    for (std::size_t open = begin; !shell_.error && (open = text_.find('{', open)) < end;) {
+      const bool is_empty_pair = open == begin && (open + 1 == end || text_[open + 1] == '}');
+      const std::size_t close = is_empty_pair ? end : close_of(open, end);
+      if (close == end) {
+        ++open;
+        continue;
+      }
+      append_to_each(words, slice(begin, open));
+      multiply(words, choices_of(open, close));
+      begin = open = close + 1;
+    }
+    append_to_each(words, slice(begin, end));
+    return words;
+  }
+
+  /// Returns the position of the closing brace, or `end` if the brace is not closed.
+  std::size_t close_of(std::size_t open, std::size_t end) {
+    if (!spend_characters(end - open)) return end;
+    bool has_choices = false;
+    int level = 0;
+    for (std::size_t at = open + 1; at < end; ++at) {
+      const char c = text_[at];
+      if (c == '}' && level == 0 && has_choices) return at;
+      if (c == '{') ++level;
+      if (c == '}' && level > 0) --level;
+      const bool is_range = c == '.' && at + 2 < end && text_[at + 1] == '.' && text_[at + 2] != '}';
+      has_choices = has_choices || (level == 0 && (c == ',' || is_range));
+    }
+    return end;
+  }
+
+  std::vector<WordParts> choices_of(std::size_t open, std::size_t close) {
+    const std::string_view inside = std::string_view(text_).substr(open + 1, close - open - 1);
+    if (inside.find(',') == std::string_view::npos) return range_of(open, close, inside);
+    std::vector<WordParts> choices;
+    int level = 0;
+    std::size_t begin = open + 1;
+    for (std::size_t at = begin; at <= close && !shell_.error; ++at) {
+      if (at == close || (text_[at] == ',' && level == 0)) {
+        for (WordParts& word : expand(begin, at)) choices.push_back(std::move(word));
+        begin = at + 1;
+        if (!fits(choices.size())) break;
+      } else if (text_[at] == '{') {
+        ++level;
+      } else if (text_[at] == '}' && level > 0) {
+        --level;
+      }
     }
     return choices;
   }
-  for (const BracePosition& comma : braces.commas) {
-    choices.push_back(slice(parts, begin, comma));
-    begin = comma;
-    ++begin.at;
-  }
-  choices.push_back(slice(parts, begin, braces.close));
-  return choices;
-}
 
-/// Returns the number of steps that a copy of the parts costs.
-std::int64_t copy_steps(const WordParts& parts) {
-  constexpr std::size_t parts_a_step = 8;
-  constexpr std::size_t characters_a_step = 64;
-  std::size_t characters = 0;
-  for (const WordPart& part : parts) characters += part.text.size();
-  return static_cast<std::int64_t>(1 + parts.size() / parts_a_step + characters / characters_a_step);
-}
+  /// Returns the words of a range, or the braces themselves if the text between them is not a range.
+  std::vector<WordParts> range_of(std::size_t open, std::size_t close, std::string_view inside) {
+    const std::vector<std::string> numbers = numbers_of(inside);
+    if (numbers.empty()) return {slice(open, close + 1)};
+    std::vector<WordParts> words;
+    WordPart word = parts_[part_at(open)];
+    for (const std::string& number : numbers) {
+      word.text = number;
+      words.push_back({word});
+    }
+    return words;
+  }
 
-void expand_from(Shell& shell, const WordParts& parts, BracePosition from, const Place& place,
-                 std::vector<WordParts>& result) {
-  const ShellDepth depth(shell, place);
-  if (shell.error) return;
-  std::optional<Braces> braces = find_braces(parts, from);
-  std::vector<WordParts> choices;
-  while (braces && (choices = choices_of(parts, *braces)).empty()) {
-    BracePosition next = braces->open;
-    braces = advance(parts, next) ? find_braces(parts, next) : std::nullopt;
+  std::size_t part_at(std::size_t position) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(begins_, position) - begins_.begin()) - 1;
   }
-  if (!braces) {
-    result.push_back(parts);
-    return;
+
+  WordParts slice(std::size_t begin, std::size_t end) const {
+    WordParts result;
+    while (begin < end) {
+      const std::size_t i = part_at(begin);
+      const std::size_t part_end = i + 1 < parts_.size() ? begins_[i + 1] : text_.size();
+      result.push_back(parts_[i]);
+      if (is_plain(parts_[i]))
+        result.back().text = parts_[i].text.substr(begin - begins_[i], std::min(end, part_end) - begin);
+      begin = part_end;
+    }
+    return result;
   }
-  BracePosition after = braces->close;
-  ++after.at;
-  for (const WordParts& choice : choices) {
-    if (result.size() > max_choices ||
-        !spend(shell, place, copy_steps(parts), static_cast<std::int64_t>(parts.size() * sizeof(WordPart))))
-      return fail(shell, place, "braces have too many choices; accepted: at most " + std::to_string(max_choices));
-    WordParts one = slice(parts, {}, braces->open);
-    one.insert(one.end(), choice.begin(), choice.end());
-    for (WordPart& part : slice(parts, after, {.part = parts.size(), .at = 0})) one.push_back(std::move(part));
-    expand_from(shell, one,
-                braces->open.part < one.size() ? BracePosition{.part = braces->open.part, .at = 0}
-                                               : BracePosition{.part = one.size(), .at = 0},
-                place, result);
+
+  /// Replaces each word by its copies with each choice appended.
+  void multiply(std::vector<WordParts>& words, const std::vector<WordParts>& choices) {
+    if (!fits(words.size() * choices.size())) return;
+    std::vector<WordParts> products;
+    products.reserve(words.size() * choices.size());
+    for (const WordParts& word : words) {
+      for (const WordParts& choice : choices) {
+        WordParts& product = products.emplace_back();
+        product.reserve(word.size() + choice.size());
+        if (!append(product, word) || !append(product, choice)) return;
+      }
+    }
+    words = std::move(products);
   }
-}
+
+  void append_to_each(std::vector<WordParts>& words, const WordParts& parts) {
+    for (WordParts& word : words)
+      if (!append(word, parts)) return;
+  }
+
+  /// Appends a copy unless it exceeds the limits on steps and memory.
+  bool append(WordParts& word, const WordParts& parts) {
+    constexpr std::size_t parts_a_step = 8;
+    std::size_t characters = 0;
+    for (const WordPart& part : parts) characters += part.text.size();
+    const auto bytes = static_cast<std::int64_t>(parts.size() * sizeof(WordPart) + characters);
+    if (!spend(shell_, place_, static_cast<std::int64_t>(parts.size() / parts_a_step), bytes)) return false;
+    if (!spend_characters(characters)) return false;
+    word.insert(word.end(), parts.begin(), parts.end());
+    return true;
+  }
+
+  bool spend_characters(std::size_t characters) {
+    constexpr std::size_t characters_a_step = 64;
+    return spend(shell_, place_, static_cast<std::int64_t>(characters / characters_a_step));
+  }
+
+  bool fits(std::size_t choices) {
+    if (choices > max_choices)
+      fail(shell_, place_, fmt::format("braces have too many choices; accepted: at most {}", max_choices));
+    return choices <= max_choices;
+  }
+
+  Shell& shell_;
+  const Place& place_;
+  const WordParts& parts_;
+  std::vector<std::size_t> begins_;  ///< position in `text_` of each part
+  std::string text_;                 ///< unquoted characters, and one zero for each other part
+};
 
 /// Returns one copy of the word for each choice of its braces.
 std::vector<WordParts> expand_braces(Shell& shell, const ShellWord& word) {
-  bool has_brace = false;
-  for (const WordPart& part : word.parts)
-    has_brace =
-        has_brace || (part.kind == WordPart::Kind::text && !part.quoted && part.text.find('{') != std::string::npos);
-  if (!has_brace) return {word.parts};
-  std::vector<WordParts> result;
-  expand_from(shell, word.parts, {}, word.place, result);
-  return result;
+  const auto has_brace = [](const WordPart& part) {
+    return BraceExpansion::is_plain(part) && part.text.find('{') != std::string::npos;
+  };
+  if (std::ranges::none_of(word.parts, has_brace)) return {word.parts};
+  return BraceExpansion(shell, word).expand_all();
 }
 
 /// Builds the fields of one word.

@@ -128,8 +128,17 @@ class ScriptWriter {
     }
   }
 
+  /// Writes braces and what has a meaning between them, in any order.
+  std::string braces() {
+    std::string word = "b";
+    for (int i = below(12) + 1; i > 0; --i)
+      word += one_of(
+          std::array<std::string_view, 12>{"{", "{", "{", ",", ",", "}", "}", "x", "1..3", "..", "\"q}\"", "${n}"});
+    return word.substr(static_cast<std::size_t>(below(2)));
+  }
+
   std::string word(int depth) {
-    switch (below(11)) {
+    switch (below(12)) {
       case 0:
         return "plain";
       case 1:
@@ -145,11 +154,14 @@ class ScriptWriter {
       case 6:
         return one_of(std::array<std::string_view, 4>{"\"$@\"", "$*", "\"$*\"", "\"${x[*]}\""});
       case 7:
-        return one_of(std::array<std::string_view, 5>{"{1..3}", "k{a,b}=$n", "{a,b{c,d}}", "x{5..1..2}y", "{only}"});
+        return one_of(std::array<std::string_view, 6>{"{1..3}", "k{a,b}=$n", "{a,b{c,d}}", "x{5..1..2}y", "{only}",
+                                                      "{a,\"b,c\"}"});
       case 8:
         return "k=\"" + expansion(depth) + "\"";
       case 9:
         return "\"${" + list_name() + "[@]:" + std::to_string(below(3)) + "}\"";
+      case 10:
+        return braces();
       default:
         return expansion(depth);
     }

@@ -239,9 +239,16 @@ TEST(Shell, WorkIsBounded) {
     const base::Result<ScriptOutcome> outcome = evaluate_script(request(script));
     EXPECT_FALSE(outcome.ok()) << script;
   }
-  std::string deep;
-  for (int i = 0; i < 100'000; ++i) deep += "$(";
-  EXPECT_FALSE(evaluate_script(request(deep)).ok());
+  const auto repeated = [](std::string_view text, int times) {
+    std::string result;
+    for (int i = 0; i < times; ++i) result += text;
+    return result;
+  };
+  for (const std::string& script :
+       {repeated("$(", 100'000), "echo " + repeated("{", 300'000), "echo " + repeated("{1..1}", 40'000),
+        "echo " + repeated("{a,b}", 40), "echo " + repeated("{a,", 100'000) + repeated("}", 100'000)}) {
+    EXPECT_FALSE(evaluate_script(request(script)).ok()) << script.substr(0, 20);
+  }
 }
 
 RC_GTEST_PROP(Shell, RandomBytesAreReadOrRejected, (const std::string& garbage)) {
