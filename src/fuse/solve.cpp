@@ -90,7 +90,7 @@ Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOption
 namespace {
 
 /// Replaces `solution` by options.start if that is better: constructions and some searches ignore the start. The record
-/// of the search is kept because it reproduces the run. If steadiness has a weight, a longer schedule may be better.
+/// of the search is kept because it reproduces the run. If robustness has a weight, a longer schedule may be better.
 void keep_better_start(const Solver& solver, Solution& solution, const SolveOptions& options) {
   if (!options.start || solution.other_layout || !is_better(*options.start, solution, options)) return;
   const bool fits = pipeline::find_excess(solution.problem, solution.evaluation, options.memory_cap).empty();

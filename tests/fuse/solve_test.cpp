@@ -212,7 +212,7 @@ TEST(RunSolver, ASearchThatIgnoresItsStartKeepsItsRecord) {
   EXPECT_TRUE(solved->solution.stopped_by.has_value());
 }
 
-TEST(RunSolver, ALongerScheduleMayWinIfSteadinessHasAWeight) {
+TEST(RunSolver, ALongerScheduleMayWinIfRobustnessHasAWeight) {
   const auto best = solve(two_models(), "auto", brief());
   ASSERT_TRUE(best.ok());
   SolveOptions options = brief();

@@ -118,7 +118,7 @@ constexpr double max_iterations = 1e15;
 /// Length of a search.
 struct Plan {
   std::int64_t iterations;        ///< iterations of each chain
-  double steadiness_seconds = 0;  ///< time reserved for the steadiness phase
+  double robustness_seconds = 0;  ///< time reserved for the robustness phase
 };
 
 class Search {
@@ -132,7 +132,7 @@ class Search {
         scale_(scale_of(lowering.graph)),
         goal_(std::max(bounds_of(problem).makespan, options.deadline.value_or(Ticks(0))).count()),
         rounds_(lowering.graph, starts, options, plan.iterations),
-        steadiness_seconds_(plan.steadiness_seconds) {
+        robustness_seconds_(plan.robustness_seconds) {
     rounds_.is_better = [this](const ChainBest& a, const ChainBest& b) { return key_of(a) < key_of(b); };
     rounds_.on_better = [this](const ChainBest& chain_best) {
       if (options_.on_better) options_.on_better(solution_of(chain_best));
@@ -142,7 +142,7 @@ class Search {
   /// `free` are orders that need not fit, the shortest first.
   void run(const std::vector<Order>& free) {
     shorten_and_lower(free);
-    steady();
+    finish_robustly();
   }
 
   void shorten_and_lower(const std::vector<Order>& free) {
@@ -153,10 +153,10 @@ class Search {
     if (!rounds_.stopped()) lower_all();
   }
 
-  /// Runs the steadiness phase, whose duration does not depend on the iterations.
-  void steady() {
+  /// Runs the robustness phase, whose duration does not depend on the iterations.
+  void finish_robustly() {
     if (options_.brief && options_.robustness_percent == 0) return;
-    if (!rounds_.stopped() && lowering_.graph.size() <= max_ops_for_steadiness) steady_all();
+    if (!rounds_.stopped() && lowering_.graph.size() <= max_ops_for_robustness) improve_robustness();
   }
 
   /// Iterations per second of each chain, measured in the second phase if that is most of the search: the first phase
@@ -172,11 +172,11 @@ class Search {
   }
 
  private:
-  static constexpr std::size_t max_ops_for_steadiness = 50'000;
+  static constexpr std::size_t max_ops_for_robustness = 50'000;
   static constexpr double brief_seconds = 1;  // a shorter time limit leaves no time for a costly proof
 
   std::tuple<std::int64_t, std::int64_t, std::int64_t> key_of(const ChainBest& chain_best) const {
-    if (options_.robustness_percent > 0 && steadying_) return {chain_best.score, chain_best.peak, 0};
+    if (options_.robustness_percent > 0 && is_robustness_phase_) return {chain_best.score, chain_best.peak, 0};
     return {std::max(chain_best.makespan, goal_), chain_best.peak, chain_best.score};
   }
 
@@ -272,15 +272,15 @@ class Search {
   /// many iterations then does the same.
   void plan_by_speed(double speed) {
     constexpr double margin = 0.93;
-    const double seconds_left = margin * *options_.time_limit_seconds - rounds_.seconds() - steadiness_seconds_;
+    const double seconds_left = margin * *options_.time_limit_seconds - rounds_.seconds() - robustness_seconds_;
     const double left = std::max(0.0, seconds_left) * speed;
     rounds_.plan(
         std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, max_iterations))));
   }
 
-  /// Finds the most robust of the equally good schedules. With a weight for steadiness, finds the best-rated schedule
+  /// Finds the most robust of the equally good schedules. With a weight for robustness, finds the best-rated schedule
   /// at the makespan found and at slightly later deadlines.
-  void steady_all() {
+  void improve_robustness() {
     constexpr int samples = 3;  // per chain and round
     const int rounds = options_.robustness_percent > 0 ? 16 : 4;
     constexpr std::int64_t later_percent[] = {0, 1, 2, 4};
@@ -291,21 +291,21 @@ class Search {
           return chain_best.makespan == best.makespan && chain_best.peak == best.peak;
         },
         rounds_.best());
-    const SteadinessMeasure measure{options_.robustness_percent, 200, options_.seed};
-    rounds_.run("steadiness", 0, [&](std::size_t own) {
+    const RobustnessMeasure measure{options_.robustness_percent, 200, options_.seed};
+    rounds_.run("robustness", 0, [&](std::size_t own) {
       Chain& chain = rounds_.chains()[own];
-      chain.best_score = steadiness(lowering_.graph, chain.best, chain.best_makespan, measure);
+      chain.best_score = robustness(lowering_.graph, chain.best, chain.best_makespan, measure);
     });
-    steadying_ = true;
+    is_robustness_phase_ = true;
     for (int round = 0; round < rounds && !rounds_.stopped(); ++round)
-      rounds_.run("steadiness", 0, [&](std::size_t own) {
+      rounds_.run("robustness", 0, [&](std::size_t own) {
         const std::int64_t later =
             options_.robustness_percent > 0
                 ? later_percent[static_cast<std::size_t>(rounds_.number(own)) % std::size(later_percent)]
                 : 0;
         const std::int64_t deadline = best.makespan + best.makespan / 100 * later;
-        walk_steadily(rounds_.chains()[own], lowering_.graph, deadline, best.peak, headroom_, measure, samples,
-                      iterations);
+        walk_for_robustness(rounds_.chains()[own], lowering_.graph, deadline, best.peak, headroom_, measure, samples,
+                            iterations);
       });
   }
 
@@ -317,11 +317,11 @@ class Search {
   const std::int64_t goal_;  // smaller makespans count as equal
   Rounds rounds_;
   std::vector<FreeSchedule> free_;  // [own chain] schedules that tightening found; empty if it did not run
-  const double steadiness_seconds_;
+  const double robustness_seconds_;
   std::optional<double> speed_;
   bool depends_on_plan_ = false;
   std::int64_t peak_target_ = 0;
-  bool steadying_ = false;
+  bool is_robustness_phase_ = false;
 };
 
 /// Orders to start from, the best first. Several are needed: the same bound may be unreachable from one start and
@@ -390,14 +390,14 @@ Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowerin
   Search search(problem, trial, lowering, starts.fitting, {trial_iterations});
   search.shorten_and_lower(starts.free);
   const double walked = base::seconds_since(begin);
-  search.steady();
+  search.finish_robustly();
   const double spent = base::seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_per_lane = (options.chains + lanes - 1) / lanes;
   // Chains differ in speed. Without capacities, remaining time is planned again.
   const double margin = headroom_of(problem, options).empty() ? 0.7 : 0.85;
   Plan plan{fewest, (spent - walked) * chains_per_lane};
-  const double left = margin * std::max(0.0, seconds - spent) - plan.steadiness_seconds;
+  const double left = margin * std::max(0.0, seconds - spent) - plan.robustness_seconds;
   const double iterations = std::max(0.0, left) * search.speed() / chains_per_lane;
   plan.iterations = static_cast<std::int64_t>(std::clamp(iterations, static_cast<double>(fewest), max_iterations));
   return plan;

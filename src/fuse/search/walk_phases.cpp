@@ -171,8 +171,8 @@ void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const 
   }
 }
 
-std::int64_t steadiness(const pipeline::OpGraph& graph, const pipeline::Order& order, std::int64_t makespan,
-                        const SteadinessMeasure& measure) {
+std::int64_t robustness(const pipeline::OpGraph& graph, const pipeline::Order& order, std::int64_t makespan,
+                        const RobustnessMeasure& measure) {
   VariationOptions options;
   options.draws = measure.draws;
   options.seed = measure.seed;
@@ -184,9 +184,9 @@ std::int64_t steadiness(const pipeline::OpGraph& graph, const pipeline::Order& o
   return share(planned, 100 - measure.percent) + share(late, measure.percent);
 }
 
-void walk_steadily(Chain& chain, const pipeline::OpGraph& graph, std::int64_t deadline, std::int64_t peak,
-                   const std::vector<std::int64_t>& capacity, const SteadinessMeasure& measure, int samples,
-                   std::int64_t iterations) {
+void walk_for_robustness(Chain& chain, const pipeline::OpGraph& graph, std::int64_t deadline, std::int64_t peak,
+                         const std::vector<std::int64_t>& capacity, const RobustnessMeasure& measure, int samples,
+                         std::int64_t iterations) {
   std::vector<std::int64_t> limit(static_cast<std::size_t>(chain.walk.devices()), peak);
   for (std::size_t device = 0; device < capacity.size(); ++device) limit[device] = std::min(peak, capacity[device]);
   chain.walk.reset(chain.best);
@@ -194,7 +194,7 @@ void walk_steadily(Chain& chain, const pipeline::OpGraph& graph, std::int64_t de
     wander(chain, iterations, deadline, limit);
     const std::int64_t makespan = chain.walk.makespan();
     pipeline::Order order = chain.walk.order();
-    const std::int64_t score = steadiness(graph, order, makespan, measure);
+    const std::int64_t score = robustness(graph, order, makespan, measure);
     if (score < chain.best_score && (measure.percent > 0 || makespan <= chain.best_makespan)) {
       record(chain);
       chain.best_score = score;

@@ -29,7 +29,7 @@ struct alignas(apart) Chain {
   pipeline::Order best;
   std::int64_t best_makespan = 0;
   std::int64_t best_peak = 0;
-  std::int64_t best_score = no_score;  ///< steadiness() of `best`, or no_score
+  std::int64_t best_score = no_score;  ///< robustness() of `best`, or no_score
 };
 
 /// Returns a chain at `order`, which is its best so far.
@@ -86,8 +86,8 @@ void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std
 /// memory levels of each device within `limit` ([device]).
 void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const std::vector<std::int64_t>& limit);
 
-/// Parameters of steadiness().
-struct SteadinessMeasure {
+/// Parameters of robustness().
+struct RobustnessMeasure {
   int percent = 0;         ///< weight of the varying durations; 0: they alone count
   int draws = 100;         ///< number of random draws of all durations
   std::uint64_t seed = 1;  ///< seed of the draws
@@ -95,15 +95,15 @@ struct SteadinessMeasure {
 /// Returns the rating of a schedule under varying durations, in thousandths of a tick; lower is better. It is
 /// (100 - percent)% of `makespan` plus percent% of the 95th percentile of the makespans when durations vary by up to
 /// 5%. With percent 0 it is the percentile alone, which compares schedules of equal makespan.
-std::int64_t steadiness(const pipeline::OpGraph& graph, const pipeline::Order& order, std::int64_t makespan,
-                        const SteadinessMeasure& measure);
+std::int64_t robustness(const pipeline::OpGraph& graph, const pipeline::Order& order, std::int64_t makespan,
+                        const RobustnessMeasure& measure);
 
 /// Walks from the chain's best for `samples` samples of `iterations` proposals each. Swaps keep the makespan within
 /// `deadline` and the levels within `peak` and `capacity` ([device], or empty). The schedule after a sample becomes the
 /// chain's best if its rating is better and, for measure.percent 0, its makespan is not longer. Otherwise the walk
 /// returns to the best.
-void walk_steadily(Chain& chain, const pipeline::OpGraph& graph, std::int64_t deadline, std::int64_t peak,
-                   const std::vector<std::int64_t>& capacity, const SteadinessMeasure& measure, int samples,
-                   std::int64_t iterations);
+void walk_for_robustness(Chain& chain, const pipeline::OpGraph& graph, std::int64_t deadline, std::int64_t peak,
+                         const std::vector<std::int64_t>& capacity, const RobustnessMeasure& measure, int samples,
+                         std::int64_t iterations);
 
 }  // namespace dovetail::fuse

@@ -284,13 +284,13 @@ Status ModelReader::check_totals(const Node& node, const Model& model) {
   if (!limit) return {};
   switch (*limit) {
     case Limit::ops:
-      return node.error(fmt::format("the problem has more than the maximum of {} ops with {}", max_op_count, what_));
+      return node.error(fmt::format("with {} the problem has more than the maximum of {} ops", what_, max_op_count));
     case Limit::step_dependencies:
       return node.error(fmt::format(
-          "the optimizer steps have more than the maximum of {} dependencies with {}: a step waits for every "
+          "with {} the optimizer steps have more than the maximum of {} dependencies: a step waits for every "
           "micro-batch in every replica (on every stage with `step_after: model` and a split backward), and with "
           "`step_before: replicas` every forward of a later mini-batch waits for every replica",
-          max_step_dependency_count, what_));
+          what_, max_step_dependency_count));
     case Limit::time:
       return node.error(
           fmt::format("with {} the durations and transfers of all ops add up to more than the maximum of {} {}", what_,

@@ -201,7 +201,8 @@ class RankChecker {
     const int minibatch = op.microbatch.value / model_of(stage).microbatches;
     if (!model_of(stage).has_steps || minibatch == 0) return std::nullopt;
     if (steps_[stage] != minibatch)
-      return fmt::format("{} runs {} step {}", text(op), steps_[stage] < minibatch ? "before" : "after", minibatch - 1);
+      return steps_[stage] < minibatch ? fmt::format("{} runs before step {}", text(op), minibatch - 1)
+                                       : fmt::format("{} runs after step {}", text(op), minibatch);
     for (std::size_t i = 0; i < reductions_.size(); ++i) {
       const Reduction& reduction = program_.reductions[i];
       if (reduction.kind == ReductionKind::weights && reduction.minibatch == minibatch - 1 &&

@@ -86,7 +86,7 @@ const std::vector<ChartSpec>& chart_specs() {
        "",
        {{"actor_learning_rate", "actor"}, {"critic_learning_rate", "critic"}, {"reward_learning_rate", "reward"}}},
       {"Response length", "", "tokens", {{"response_length", "mean"}, {"response_length_max", "max"}}},
-      {"Responses without a learning signal",
+      {"Truncated responses and equal rewards",
        "Truncated: cut off at the length cap. Equal rewards: all responses to a prompt have the same reward, so GRPO "
        "learns nothing from them.",
        "share",

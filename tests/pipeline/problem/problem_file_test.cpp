@@ -320,7 +320,7 @@ TEST(ProblemToYaml, OmitsDefaultWaitsOfSteps) {
 
 TEST(ParseProblem, RejectsTooLargeProblems) {
   const std::string rest = "    devices: [0, 1]\n    forward: 1\n    backward: 1\n    activation: 1\n";
-  const std::string too_many = "p.yaml:4:5: the problem has more than the maximum of 1048576 ops with model `actor`";
+  const std::string too_many = "p.yaml:4:5: with model `actor` the problem has more than the maximum of 1048576 ops";
   EXPECT_EQ(model_error("    microbatches: 262144\n" + rest), "no error");
   EXPECT_EQ(model_error("    microbatches: 262145\n" + rest), too_many);
   EXPECT_EQ(model_error("    microbatches: 1048576\n    minibatches: 1048576\n" + rest), too_many);
