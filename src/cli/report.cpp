@@ -17,7 +17,7 @@
 #include "cli/question_progress.h"
 #include "cli/run_results.h"
 #include "pipeline/schedule/evaluate.h"
-#include "records/figure_table.h"
+#include "records/metric_table.h"
 #include "report/iteration/job_page.h"
 #include "report/overlay/overlay.h"
 #include "report/page/page.h"
@@ -162,7 +162,7 @@ timeline::Timeline timeline_of(const Input& input) {
   if (const auto* simulated = std::get_if<answer::SimulationAnswer>(&input.content))
     return report::iteration_chart(report::timeline_of(*simulated), "").timeline;
   if (const auto* run = std::get_if<report::RunReport>(&input.content))
-    return records::run_timeline(run->figures.metrics, run->figures.evaluations);
+    return records::run_timeline(run->tables.metrics, run->tables.evaluations);
   const auto& schedule = std::get<pipeline::Schedule>(input.content);
   return timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), input.name);
 }

@@ -14,7 +14,7 @@
 #include "cli/output_file.h"
 #include "cluster/cluster.h"
 #include "control/run/run_checks.h"
-#include "records/figure_table.h"
+#include "records/metric_table.h"
 #include "records/run_folder.h"
 #include "records/sample_rows.h"
 #include "report/page/page.h"
@@ -29,10 +29,10 @@ using base::Result;
 std::string file_in(const std::string& folder, std::string_view name) { return (fs::path(folder) / name).string(); }
 
 /// Rows of a file; an empty table if the file does not exist.
-Result<records::FigureTable> read_rows(const std::string& path) {
+Result<records::MetricTable> read_rows(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(path, error)) return records::FigureTable();
-  return records::read_figures(path);
+  if (!fs::exists(path, error)) return records::MetricTable();
+  return records::read_metrics(path);
 }
 
 /// Compares the run with its prediction. If that is impossible, prints a note and returns nullopt.
@@ -63,11 +63,11 @@ bool is_run_folder(const std::string& folder) {
 }
 
 Result<report::RunReport> read_run(const std::string& folder) {
-  DOVETAIL_TRY(records::FigureTable metrics, records::read_figures(file_in(folder, records::metrics_file_name)));
+  DOVETAIL_TRY(records::MetricTable metrics, records::read_metrics(file_in(folder, records::metrics_file_name)));
   if (metrics.rows() == 0)
     return base::Error{base::Failure::bad_input, file_in(folder, records::metrics_file_name), 0, 0,
                        "the run has not finished its first iteration yet"};
-  DOVETAIL_TRY(records::FigureTable evaluations, read_rows(file_in(folder, records::evaluations_file_name)));
+  DOVETAIL_TRY(records::MetricTable evaluations, read_rows(file_in(folder, records::evaluations_file_name)));
   std::optional<answer::MeasuredAnswer> measured = measure(folder);
   std::string name = measured ? measured->predicted->job.name : base::display_path(folder);
   std::string subtitle = subtitle_of(measured);
@@ -83,21 +83,21 @@ Result<report::RunReport> read_run(const std::string& folder) {
 }
 
 base::Status write_run_results(const std::string& folder) {
-  DOVETAIL_TRY(const records::FigureTable metrics, read_rows(file_in(folder, records::metrics_file_name)));
+  DOVETAIL_TRY(const records::MetricTable metrics, read_rows(file_in(folder, records::metrics_file_name)));
   if (metrics.rows() == 0) return {};
   DOVETAIL_TRY(const report::RunReport run, read_run(folder));
-  const report::RunFigures& figures = run.figures;
+  const report::RunTables& tables = run.tables;
   std::vector<OutputFile> files;
   files.push_back({file_in(folder, "timeline.json"),
-                   timeline::render_chrome_trace(records::run_timeline(figures.metrics, figures.evaluations))});
+                   timeline::render_chrome_trace(records::run_timeline(tables.metrics, tables.evaluations))});
   if (run.measured) {
     const std::string path = file_in(folder, "measurement.yaml");
     DOVETAIL_TRY(std::string measurement, answer::measurement_file(*run.measured, path, run.name));
     files.push_back({path, std::move(measurement)});
   }
-  if (!report::run_charts(figures).empty())
-    files.push_back({file_in(folder, "curves.svg"),
-                     report::render_curve_svg(report::run_picture(figures, run.name, run.subtitle))});
+  if (!report::run_charts(tables).empty())
+    files.push_back(
+        {file_in(folder, "curves.svg"), report::render_curve_svg(report::run_picture(tables, run.name, run.subtitle))});
   files.push_back({file_in(folder, "report.html"), report::render_html(report::run_page(run))});
   DOVETAIL_CHECK(write_outputs(files));
   return {};

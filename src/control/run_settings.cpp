@@ -218,7 +218,7 @@ class RunReader {
     return {};
   }
 
-  /// The best checkpoint needs a figure of the evaluation.
+  /// The best checkpoint needs a metric of the evaluation.
   Status check_best() const {
     const BestBy best = settings_.checkpoint.best;
     if (best == BestBy::none) return {};

@@ -238,7 +238,7 @@ constexpr auto fields_of(const T*) {
                          field("temperature", &T::temperature, base::Number{0, 100}));
 }
 
-/// Figure of the evaluation that determines the best checkpoint.
+/// Metric of the evaluation that determines the best checkpoint.
 enum class BestBy { none, reward, loss };
 constexpr auto names_of(BestBy) {
   return std::array{base::EnumName{"none", BestBy::none}, base::EnumName{"reward", BestBy::reward},

@@ -22,27 +22,27 @@ struct LineField {
 };
 using LineFields = std::vector<LineField>;
 
-void add_figure(LineFields& fields, const control::Figures& figures, std::string_view name, std::string_view label,
+void add_metric(LineFields& fields, const control::Metrics& metrics, std::string_view name, std::string_view label,
                 Rank rank) {
-  const control::Figure* const figure = control::find_figure(figures, name);
-  if (figure != nullptr) fields.push_back({fmt::format("{} {:.4g}", label, figure->value), rank});
+  const control::Metric* const metric = control::find_metric(metrics, name);
+  if (metric != nullptr) fields.push_back({fmt::format("{} {:.4g}", label, metric->value), rank});
 }
 
-/// Adds the main figures of an iteration or an evaluation.
-void add_figures(LineFields& fields, const control::Figures& figures) {
-  add_figure(fields, figures, "reward", "reward", Rank::reward);
-  add_figure(fields, figures, "reward_accuracy", "accuracy", Rank::reward);
-  add_figure(fields, figures, "accuracy", "accuracy", Rank::reward);
-  add_figure(fields, figures, "kl_token", "KL", Rank::divergence);
-  add_figure(fields, figures, "loss", "loss", Rank::loss);
-  for (const control::Figure& figure : figures) {
-    if (!figure.name.ends_with(loss_end)) continue;
-    const std::string_view role = std::string_view(figure.name).substr(0, figure.name.size() - loss_end.size());
-    fields.push_back({fmt::format("{} loss {:.4g}", role, figure.value), Rank::loss});
+/// Adds the main metrics of an iteration or an evaluation.
+void add_metrics(LineFields& fields, const control::Metrics& metrics) {
+  add_metric(fields, metrics, "reward", "reward", Rank::reward);
+  add_metric(fields, metrics, "reward_accuracy", "accuracy", Rank::reward);
+  add_metric(fields, metrics, "accuracy", "accuracy", Rank::reward);
+  add_metric(fields, metrics, "kl_token", "KL", Rank::divergence);
+  add_metric(fields, metrics, "loss", "loss", Rank::loss);
+  for (const control::Metric& metric : metrics) {
+    if (!metric.name.ends_with(loss_end)) continue;
+    const std::string_view role = std::string_view(metric.name).substr(0, metric.name.size() - loss_end.size());
+    fields.push_back({fmt::format("{} loss {:.4g}", role, metric.value), Rank::loss});
   }
-  add_figure(fields, figures, "actor_cross_entropy", "cross entropy", Rank::loss);
-  add_figure(fields, figures, "perplexity", "perplexity", Rank::loss);
-  if (const control::Figure* const speed = control::find_figure(figures, "tokens_per_second"))
+  add_metric(fields, metrics, "actor_cross_entropy", "cross entropy", Rank::loss);
+  add_metric(fields, metrics, "perplexity", "perplexity", Rank::loss);
+  if (const control::Metric* const speed = control::find_metric(metrics, "tokens_per_second"))
     fields.push_back({fmt::format("{:.0f} tokens/s", speed->value), Rank::speed});
 }
 
@@ -74,21 +74,21 @@ std::string fit(LineFields fields, std::size_t columns) {
 
 }  // namespace
 
-std::string summary_of(const control::Figures& figures, std::int64_t iterations) {
-  LineFields fields{{fmt::format("{:.0f}/{}", figures.front().value, iterations), Rank::iteration}};
-  add_figures(fields, figures);
-  if (const control::Figure* const seconds = control::find_figure(figures, "seconds"))
+std::string summary_of(const control::Metrics& metrics, std::int64_t iterations) {
+  LineFields fields{{fmt::format("{:.0f}/{}", metrics.front().value, iterations), Rank::iteration}};
+  add_metrics(fields, metrics);
+  if (const control::Metric* const seconds = control::find_metric(metrics, "seconds"))
     fields.push_back({fmt::format("{:.1f} s", seconds->value), Rank::time});
   return join(fields);
 }
 
-std::string progress_of(const control::RunProgress& progress, const control::Figures& before, double seconds_left,
+std::string progress_of(const control::RunProgress& progress, const control::Metrics& before, double seconds_left,
                         std::size_t columns) {
   // Work after the last iteration counts as part of it.
   const std::int64_t iteration = std::min(progress.iteration, progress.iterations);
   LineFields fields{{fmt::format("{}/{}", iteration, progress.iterations), Rank::iteration},
                     {fmt::format("{} {}/{}", progress.phase, progress.done, progress.total), Rank::phase}};
-  add_figures(fields, before);
+  add_metrics(fields, before);
   if (seconds_left >= 0) fields.push_back({time_text(seconds_left) + " left", Rank::time});
   return fit(std::move(fields), columns);
 }

@@ -90,11 +90,11 @@ Result<base::LineFile> open_rows(const fs::path& folder, const char* name, std::
 
 }  // namespace
 
-std::string row_of(const control::Figures& figures) {
+std::string row_of(const control::Metrics& metrics) {
   base::JsonObject row;
   base::JsonObject timing;
-  for (const control::Figure& figure : figures)
-    (figure.is_timing ? timing : row).add(figure.name, number_text(figure.value));
+  for (const control::Metric& metric : metrics)
+    (metric.is_timing ? timing : row).add(metric.name, number_text(metric.value));
   if (!timing.empty()) row.add("timing", timing.text());
   return row.text() + "\n";
 }
@@ -147,14 +147,14 @@ Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterat
   return RunFolder(std::move(metrics), std::move(evaluations), std::move(samples), std::move(events));
 }
 
-Status RunFolder::add_metrics(const control::Figures& figures) {
-  DOVETAIL_CHECK(metrics_.append(row_of(figures)));
-  return events_.add(figures, static_cast<std::int64_t>(figures.front().value), "train");
+Status RunFolder::add_metrics(const control::Metrics& metrics) {
+  DOVETAIL_CHECK(metrics_.append(row_of(metrics)));
+  return events_.add(metrics, static_cast<std::int64_t>(metrics.front().value), "train");
 }
 
-Status RunFolder::add_evaluation(const control::Figures& figures) {
-  DOVETAIL_CHECK(evaluations_.append(row_of(figures)));
-  return events_.add(figures, static_cast<std::int64_t>(figures.front().value), "evaluation");
+Status RunFolder::add_evaluation(const control::Metrics& metrics) {
+  DOVETAIL_CHECK(evaluations_.append(row_of(metrics)));
+  return events_.add(metrics, static_cast<std::int64_t>(metrics.front().value), "evaluation");
 }
 
 Status RunFolder::add_samples(std::int64_t iteration, std::span<const control::Sample> samples,
@@ -319,13 +319,13 @@ base::Result<EventFile> EventFile::open(const std::string& folder, std::int64_t 
   return EventFile(std::move(file));
 }
 
-base::Status EventFile::add(const control::Figures& figures, std::int64_t step, std::string_view prefix) {
+base::Status EventFile::add(const control::Metrics& metrics, std::int64_t step, std::string_view prefix) {
   Message summary;
-  for (const control::Figure& figure : figures) {
-    if (figure.name == "iteration") continue;
+  for (const control::Metric& metric : metrics) {
+    if (metric.name == "iteration") continue;
     Message value;
-    value.add_bytes(1, fmt::format("{}/{}", figure.is_timing ? "timing" : prefix, figure.name));
-    value.add_float(2, static_cast<float>(figure.value));
+    value.add_bytes(1, fmt::format("{}/{}", metric.is_timing ? "timing" : prefix, metric.name));
+    value.add_float(2, static_cast<float>(metric.value));
     summary.add_bytes(1, value.bytes());
   }
   Message message = event_at(step);

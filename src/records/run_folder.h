@@ -30,9 +30,9 @@ inline constexpr const char* metrics_file_name = "metrics.jsonl";
 inline constexpr const char* evaluations_file_name = "eval.jsonl";
 inline constexpr const char* samples_file_name = "samples.jsonl";
 
-/// Formats a row of metrics.jsonl or eval.jsonl: the figures in order, timings in an object at the end. Numbers have
+/// Formats a row of metrics.jsonl or eval.jsonl: the metrics in order, timings in an object at the end. Numbers have
 /// the fewest digits that read back as the same value; values that are not finite are null.
-std::string row_of(const control::Figures& figures);
+std::string row_of(const control::Metrics& metrics);
 
 /// Formats a row of samples.jsonl: everything that a script needs to recompute rewards and losses. `prompt` is the text
 /// of the sample's prompt. Values per token are lists; empty lists are omitted.
@@ -50,9 +50,9 @@ class EventFile {
   /// SessionLog, which makes TensorBoard drop their events from `first_step` on.
   static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
 
-  /// Writes each figure except the iteration as a scalar at `step`. Its name gets the prefix "timing" if it is a
+  /// Writes each metric except the iteration as a scalar at `step`. Its name gets the prefix "timing" if it is a
   /// timing, otherwise `prefix`: "timing/seconds", "train/reward".
-  base::Status add(const control::Figures& figures, std::int64_t step, std::string_view prefix);
+  base::Status add(const control::Metrics& metrics, std::int64_t step, std::string_view prefix);
 
  private:
   explicit EventFile(base::LineFile file);
@@ -71,8 +71,8 @@ class RunFolder {
   static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations,
                                       bool is_to_be_evaluated = false);
 
-  base::Status add_metrics(const control::Figures& figures);
-  base::Status add_evaluation(const control::Figures& figures);
+  base::Status add_metrics(const control::Metrics& metrics);
+  base::Status add_evaluation(const control::Metrics& metrics);
   /// Adds a row per sample. Sample::prompt is an index into `prompts`.
   base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples,
                            std::span<const control::PromptTokens> prompts);

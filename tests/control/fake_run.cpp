@@ -9,9 +9,9 @@
 namespace dovetail::control {
 
 double RunTale::metric(std::size_t iteration, std::string_view name) const {
-  const Figure* const figure = find_figure(metrics.at(iteration), name);
-  EXPECT_NE(figure, nullptr) << name;
-  return figure != nullptr ? figure->value : std::nan("");
+  const Metric* const metric = find_metric(metrics.at(iteration), name);
+  EXPECT_NE(metric, nullptr) << name;
+  return metric != nullptr ? metric->value : std::nan("");
 }
 
 text::Tokenizer letter_tokenizer(std::size_t count) {
@@ -82,17 +82,17 @@ RunSetup FakeRun::setup() const {
 }
 
 base::Status FakeRun::continue_run(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation) {
-  const auto figures_that = [](bool are_timings, Figures figures) {
-    std::erase_if(figures, [=](const Figure& figure) { return figure.is_timing != are_timings; });
-    return figures;
+  const auto metrics_that = [](bool are_timings, Metrics metrics) {
+    std::erase_if(metrics, [=](const Metric& metric) { return metric.is_timing != are_timings; });
+    return metrics;
   };
-  const RunSink sink{.on_metrics = [&](const Figures& figures) -> base::Status {
-                       tale.metrics.push_back(figures_that(false, figures));
-                       tale.timings.push_back(figures_that(true, figures));
+  const RunSink sink{.on_metrics = [&](const Metrics& metrics) -> base::Status {
+                       tale.metrics.push_back(metrics_that(false, metrics));
+                       tale.timings.push_back(metrics_that(true, metrics));
                        return {};
                      },
-                     .on_evaluation = [&](const Figures& figures) -> base::Status {
-                       tale.evaluations.push_back(figures_that(false, figures));
+                     .on_evaluation = [&](const Metrics& metrics) -> base::Status {
+                       tale.evaluations.push_back(metrics_that(false, metrics));
                        return {};
                      },
                      .on_samples = [&](std::int64_t iteration, std::span<const Sample> samples) -> base::Status {

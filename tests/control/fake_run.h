@@ -14,11 +14,11 @@
 
 namespace dovetail::control {
 
-/// Output of a run. Machine-dependent figures are separate.
+/// Output of a run. Machine-dependent metrics are separate.
 struct RunTale {
-  std::vector<Figures> metrics;
-  std::vector<Figures> timings;  ///< of the same rows
-  std::vector<Figures> evaluations;
+  std::vector<Metrics> metrics;
+  std::vector<Metrics> timings;  ///< of the same rows
+  std::vector<Metrics> evaluations;
   std::vector<std::pair<std::int64_t, std::vector<Sample>>> samples;
   std::vector<std::string> warnings;
   std::vector<std::string> states;  ///< of checkpoints, as JSON

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const control::Figures ppo{
+const control::Metrics ppo{
     {"iteration", 12},     {"reward", 0.8301},   {"kl_token", 0.01234},   {"actor_loss", -0.0123},
     {"critic_loss", 0.31}, {"actor_entropy", 2}, {"seconds", 2.06, true}, {"tokens_per_second", 1234.4, true}};
 

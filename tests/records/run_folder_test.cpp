@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "records/event_reader.h"
-#include "records/figure_table.h"
+#include "records/metric_table.h"
 #include "records/saved_models.h"
 #include "support/temporary_folder.h"
 
@@ -26,14 +26,14 @@ namespace dovetail::records {
 namespace {
 
 namespace fs = std::filesystem;
-using control::Figures;
+using control::Metrics;
 using test::content_of;
 using testing::HasSubstr;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
-Figures figures_of(std::int64_t iteration) {
+Metrics metrics_of(std::int64_t iteration) {
   const auto number = static_cast<double>(iteration);
   return {{"iteration", number}, {"reward", 1 / (number + 1)}, {"kl_token", number == 3 ? nan_value : number * 0.1}};
 }
@@ -60,18 +60,18 @@ RunFolder opened(const std::string& path, std::int64_t iterations, bool is_to_be
 /// Reports an iteration like the loop of a run, with an evaluation after every second one.
 void report(RunFolder& folder, std::int64_t iteration) {
   ASSERT_TRUE(folder.add_samples(iteration, samples_of(iteration), prompts()).ok());
-  ASSERT_TRUE(folder.add_metrics(figures_of(iteration)).ok());
+  ASSERT_TRUE(folder.add_metrics(metrics_of(iteration)).ok());
   if (iteration % 2 == 0) {
-    ASSERT_TRUE(folder.add_evaluation(figures_of(iteration)).ok());
+    ASSERT_TRUE(folder.add_evaluation(metrics_of(iteration)).ok());
   }
 }
 
 constexpr const char* row_files[] = {"metrics.jsonl", "eval.jsonl", "samples.jsonl"};
 
-TEST(RunRow, HasFiguresInOrderAndTimingsAtTheEnd) {
+TEST(RunRow, HasMetricsInOrderAndTimingsAtTheEnd) {
   EXPECT_EQ(row_of({{"iteration", 12}, {"seconds", 0.5, true}, {"reward", 0.1}, {"speed", 1e9, true}}),
             "{\"iteration\": 12, \"reward\": 0.1, \"timing\": {\"seconds\": 0.5, \"speed\": 1000000000}}\n");
-  EXPECT_EQ(row_of(Figures{{"iteration", 1}}), "{\"iteration\": 1}\n");
+  EXPECT_EQ(row_of(Metrics{{"iteration", 1}}), "{\"iteration\": 1}\n");
 }
 
 TEST(RunRow, NonNumbersAreNull) {
@@ -82,7 +82,7 @@ TEST(RunRow, NonNumbersAreNull) {
 RC_GTEST_PROP(RunRow, NumbersReadBackToTheBit, (std::int64_t mantissa, std::uint16_t shift)) {
   const double value = std::ldexp(static_cast<double>(mantissa), static_cast<int>(shift % 1900) - 1000);
   if (!std::isfinite(value)) return;
-  const auto table = parse_figures(row_of({{"iteration", 1}, {"x", value}}), "row");
+  const auto table = parse_metrics(row_of({{"iteration", 1}, {"x", value}}), "row");
   RC_ASSERT(table.ok());
   RC_ASSERT(table->find("x")->points.at(0).value == value);
 }
@@ -108,10 +108,10 @@ TEST(RunFolder, RowsAreVisibleImmediately) {
   const test::TemporaryFolder folder;
   RunFolder run = opened(folder.path(), 0);
   report(run, 1);
-  EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row_of(figures_of(1)));
+  EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row_of(metrics_of(1)));
   report(run, 2);
-  EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row_of(figures_of(1)) + row_of(figures_of(2)));
-  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(2)));
+  EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row_of(metrics_of(1)) + row_of(metrics_of(2)));
+  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(metrics_of(2)));
   EXPECT_TRUE(content_of(folder.file("samples.jsonl")).starts_with(row_of(1, samples_of(1)[0], "first")));
   EXPECT_TRUE(fs::is_directory(folder.file("checkpoints")));
   EXPECT_TRUE(run.flush().ok());
@@ -153,10 +153,10 @@ TEST(RunFolder, AnEvaluationToBeRepeatedIsCutOff) {
     for (std::int64_t i = 1; i <= 4; ++i) report(run, i);
   }
   opened(folder.path(), 4);
-  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(2)) + row_of(figures_of(4)));
+  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(metrics_of(2)) + row_of(metrics_of(4)));
   opened(folder.path(), 4, true);
-  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(2)));
-  const auto metrics = read_figures(folder.file("metrics.jsonl"));
+  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(metrics_of(2)));
+  const auto metrics = read_metrics(folder.file("metrics.jsonl"));
   EXPECT_EQ(metrics->rows(), 4);
 }
 
@@ -164,10 +164,10 @@ TEST(RunFolder, TheEvaluationBeforeTheFirstIterationIsARow) {
   const test::TemporaryFolder folder;
   {
     RunFolder run = opened(folder.path(), 0, true);
-    ASSERT_TRUE(run.add_evaluation(figures_of(0)).ok());
+    ASSERT_TRUE(run.add_evaluation(metrics_of(0)).ok());
   }
   opened(folder.path(), 0, false);
-  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(0)));
+  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(metrics_of(0)));
   opened(folder.path(), 0, true);
   EXPECT_EQ(content_of(folder.file("eval.jsonl")), "");
 }
@@ -186,7 +186,7 @@ TEST(RunFolder, TensorBoardGetsTheStepOfTheResume) {
   EXPECT_EQ(dropped_from(7, true), 8);
 }
 
-TEST(RunFolder, TensorBoardHasTheSameFigures) {
+TEST(RunFolder, TensorBoardHasTheSameMetrics) {
   const test::TemporaryFolder folder;
   RunFolder run = opened(folder.path(), 0);
   report(run, 1);
@@ -200,7 +200,7 @@ TEST(RunFolder, TensorBoardHasTheSameFigures) {
 
 TEST(RunFolder, AnIncompleteLastRowIsCutOff) {
   const test::TemporaryFolder folder;
-  const std::string row = row_of(figures_of(1));
+  const std::string row = row_of(metrics_of(1));
   for (const std::string rest : {"\n", "{}\n", "{\"iteration\": ", "nonsense\n\n", "{\"iteration\": 2}\n"}) {
     folder.write("metrics.jsonl", row + rest);
     opened(folder.path(), 1);
@@ -220,8 +220,8 @@ TEST(RunFolder, AFullDiskLeavesNoPartialRow) {
     const std::string before = content_of(folder.file(name));
     const base::Status status = [&]() -> base::Status {
       const FullDisk full(before.size() + 10);
-      if (name == row_files[0]) return run.add_metrics(figures_of(3));
-      if (name == row_files[1]) return run.add_evaluation(figures_of(3));
+      if (name == row_files[0]) return run.add_metrics(metrics_of(3));
+      if (name == row_files[1]) return run.add_evaluation(metrics_of(3));
       return run.add_samples(3, samples_of(3), prompts());
     }();
     ASSERT_FALSE(status.ok());
@@ -231,7 +231,7 @@ TEST(RunFolder, AFullDiskLeavesNoPartialRow) {
   }
   report(run, 3);
   EXPECT_EQ(content_of(folder.file("metrics.jsonl")),
-            row_of(figures_of(1)) + row_of(figures_of(2)) + row_of(figures_of(3)));
+            row_of(metrics_of(1)) + row_of(metrics_of(2)) + row_of(metrics_of(3)));
 }
 
 TEST(RunFolder, AFolderThatCannotBeCreatedIsAnError) {
@@ -250,16 +250,16 @@ TEST(RunFolder, CanBeReadWhileItGrows) {
   std::thread reader([&] {
     std::int64_t rows = 0;
     while (!is_done) {
-      const auto table = read_figures(folder.file("metrics.jsonl"));
+      const auto table = read_metrics(folder.file("metrics.jsonl"));
       ASSERT_TRUE(table.ok()) << to_text(table.error());
       ASSERT_GE(table->rows(), rows);
       rows = table->rows();
     }
   });
-  for (std::int64_t i = 1; i <= 500; ++i) ASSERT_TRUE(run.add_metrics(figures_of(i)).ok());
+  for (std::int64_t i = 1; i <= 500; ++i) ASSERT_TRUE(run.add_metrics(metrics_of(i)).ok());
   is_done = true;
   reader.join();
-  EXPECT_EQ(read_figures(folder.file("metrics.jsonl"))->rows(), 500);
+  EXPECT_EQ(read_metrics(folder.file("metrics.jsonl"))->rows(), 500);
 }
 
 TEST(FolderLock, IsHeldByOneProgramAtATime) {

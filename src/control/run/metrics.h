@@ -1,4 +1,4 @@
-// Figures about an iteration and its resource usage, and warnings about unusual values.
+// Metrics about an iteration and its resource usage, and warnings about unusual values.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace dovetail::control {
 
-/// Adds figures of sampled and judged responses: mean, deviation, extremes and quartiles of the rewards, share of
+/// Adds metrics of sampled and judged responses: mean, deviation, extremes and quartiles of the rewards, share of
 /// groups with equal rewards (if prompts have several responses), lengths, share of truncated responses, and divergence
 /// from the reference. Also adds the gap between the engine's and the trainer's log-probabilities if the trainer's are
 /// known before training. `kl_coefficient` is the KL coefficient of this iteration.
-void add_sample_figures(std::span<const Sample> samples, double kl_coefficient, Figures& figures);
+void add_sample_metrics(std::span<const Sample> samples, double kl_coefficient, Metrics& metrics);
 
-/// Adds figures of each train task: learning rate, steps taken and skipped, and, unless all steps were skipped, the
-/// loss, gradient norms and figures of the algorithm. Names begin with the task's role, as in "actor_loss". Adds the
-/// log-probability gap of the first mini-batch unless `figures` already has one.
-void add_training_figures(const std::map<std::string, TrainingRecord>& training, std::string_view algorithm,
-                          Figures& figures);
+/// Adds metrics of each train task: learning rate, steps taken and skipped, and, unless all steps were skipped, the
+/// loss, gradient norms and metrics of the algorithm. Names begin with the task's role, as in "actor_loss". Adds the
+/// log-probability gap of the first mini-batch unless `metrics` already has one.
+void add_training_metrics(const std::map<std::string, TrainingRecord>& training, std::string_view algorithm,
+                          Metrics& metrics);
 
-/// Returns warnings about an iteration's figures:
+/// Returns warnings about an iteration's metrics:
 ///
 /// - The entropy per token fell below a quarter of the first iteration's entropy, or rose above twice that entropy.
 /// - During training, the policy diverged by more than 0.1 nats per token, on average, from the policy before training.
@@ -37,7 +37,7 @@ void add_training_figures(const std::map<std::string, TrainingRecord>& training,
 /// - Steps were skipped because the loss or the gradients were not finite.
 ///
 /// A warning is repeated only after an iteration without it.
-std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& health);
+std::vector<std::string> warnings_of(const Metrics& metrics, HealthRecord& health);
 
 /// Work of an iteration. Throughput counts the tokens of the samples or, without samples, the trained tokens.
 struct IterationWork {
@@ -52,14 +52,14 @@ double flops_of(const IterationWork& work, const workflow::Workflow& workflow, c
 /// Returns the peak resident memory of this process in bytes.
 std::int64_t peak_resident_memory();
 
-/// Adds figures that differ from run to run: `seconds`, the duration of the iteration; `tokens_per_second`; `mfu`, the
+/// Adds metrics that differ from run to run: `seconds`, the duration of the iteration; `tokens_per_second`; `mfu`, the
 /// FLOP/s by flops_of as a fraction of the peak bf16 FLOP/s of the job's devices; and `memory_gib`, the
 /// peak_resident_memory.
-void add_usage(const IterationWork& work, const plan::Job& job, const Models& models, double seconds, Figures& figures);
+void add_usage(const IterationWork& work, const plan::Job& job, const Models& models, double seconds, Metrics& metrics);
 
-/// Adds figures per rank if there are several ranks: `processor_seconds/RANK`, the CPU time of its tasks, and
+/// Adds metrics per rank if there are several ranks: `processor_seconds/RANK`, the CPU time of its tasks, and
 /// `live_gib/RANK`, the peak memory of its tensors in training.
-void add_shares(std::span<const RankUsage> usage, Figures& figures);
+void add_shares(std::span<const RankUsage> usage, Metrics& metrics);
 
 /// Returns the CPU time that all threads of this process have used, in seconds.
 double processor_seconds();

@@ -41,7 +41,7 @@ std::size_t task_of_kind(const workflow::Workflow& workflow, workflow::TaskKind 
   DOVETAIL_ASSERT(false);
 }
 
-Status evaluate_responses(TaskContext& context, Figures& figures) {
+Status evaluate_responses(TaskContext& context, Metrics& metrics) {
   std::vector<Sample> samples(count_of(context));
   for (std::size_t i = 0; i < samples.size(); ++i) {
     samples[i].epoch = evaluation_epoch;
@@ -55,7 +55,7 @@ Status evaluate_responses(TaskContext& context, Figures& figures) {
   DOVETAIL_CHECK(sample_responses(context, samples, setup.inputs.validation, setup.job.workflow.tasks[task].role,
                                   setup.plan.tasks[task].engine, sampling, "evaluate"));
   DOVETAIL_CHECK(reward_responses(context, samples, setup.inputs.validation));
-  add_sample_figures(samples, 0, figures);
+  add_sample_metrics(samples, 0, metrics);
   return {};
 }
 
@@ -74,7 +74,7 @@ Status score_batch(TaskContext& context, const MiniBatch& batch, TrainingSums& s
   return {};
 }
 
-Status evaluate_texts(TaskContext& context, Figures& figures) {
+Status evaluate_texts(TaskContext& context, Metrics& metrics) {
   std::vector<std::size_t> places(count_of(context));
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
   TrainingSums sums;
@@ -82,37 +82,37 @@ Status evaluate_texts(TaskContext& context, Figures& figures) {
   const RunDataset& data = setup.inputs.validation;
   if (!data.pairs.empty()) {
     DOVETAIL_CHECK(score_batch(context, preference_mini_batch(data.pairs, places), sums));
-    figures.push_back({"loss", sums.loss});
-    figures.push_back({"accuracy", sums.accurate / sums.weight});
-    figures.push_back({"margin", sums.margin / sums.weight});
+    metrics.push_back({"loss", sums.loss});
+    metrics.push_back({"accuracy", sums.accurate / sums.weight});
+    metrics.push_back({"margin", sums.margin / sums.weight});
     return {};
   }
   DOVETAIL_CHECK(score_batch(
       context, imitation_mini_batch(data.examples, places, setup.settings.loss.weigh, setup.context), sums));
-  figures.push_back({"loss", sums.loss});
-  figures.push_back({"perplexity", std::exp(-sums.log_probability / sums.weight)});
+  metrics.push_back({"loss", sums.loss});
+  metrics.push_back({"perplexity", std::exp(-sums.log_probability / sums.weight)});
   return {};
 }
 
 /// Evaluates the first `evaluate.samples` items of the validation data. Prompts get one response each, sampled at
 /// `evaluate.temperature`: mean reward, lengths and share of truncated responses. Texts yield the cross entropy; pairs
-/// yield loss, accuracy and margin. `iteration` is the first figure. Sampling uses an epoch number that training never
+/// yield loss, accuracy and margin. `iteration` is the first metric. Sampling uses an epoch number that training never
 /// uses.
-Result<Figures> evaluate(TaskContext& context) {
+Result<Metrics> evaluate(TaskContext& context) {
   const auto begin = std::chrono::steady_clock::now();
-  Figures figures{{"iteration", static_cast<double>(context.state.iterations)}};
-  DOVETAIL_CHECK(context.setup.inputs.validation.prompts.empty() ? evaluate_texts(context, figures)
-                                                                 : evaluate_responses(context, figures));
-  figures.push_back({"evaluate_seconds", base::seconds_since(begin), true});
-  return figures;
+  Metrics metrics{{"iteration", static_cast<double>(context.state.iterations)}};
+  DOVETAIL_CHECK(context.setup.inputs.validation.prompts.empty() ? evaluate_texts(context, metrics)
+                                                                 : evaluate_responses(context, metrics));
+  metrics.push_back({"evaluate_seconds", base::seconds_since(begin), true});
+  return metrics;
 }
 
-/// Returns the figure by which the best checkpoint is chosen; greater is better. nullopt if the settings choose none.
-std::optional<double> score_of(const Figures& evaluation, BestBy best) {
+/// Returns the metric by which the best checkpoint is chosen; greater is better. nullopt if the settings choose none.
+std::optional<double> score_of(const Metrics& evaluation, BestBy best) {
   if (best == BestBy::none) return std::nullopt;
-  const Figure* const figure = find_figure(evaluation, best == BestBy::reward ? "reward" : "loss");
-  if (figure == nullptr) return std::nullopt;
-  return best == BestBy::reward ? figure->value : -figure->value;
+  const Metric* const metric = find_metric(evaluation, best == BestBy::reward ? "reward" : "loss");
+  if (metric == nullptr) return std::nullopt;
+  return best == BestBy::reward ? metric->value : -metric->value;
 }
 
 using Clock = std::chrono::steady_clock;
@@ -208,16 +208,16 @@ class RunLoop {
   /// The work after the tasks cannot be interrupted: the state already belongs to the next iteration.
   Status finish() {
     DOVETAIL_TRY(const std::vector<RankUsage> usage, context_.models.take_usage());
-    Figures figures{{"iteration", static_cast<double>(state_.iterations + 1)}};
-    if (!state_.samples.empty()) add_sample_figures(state_.samples, state_.scales.kl_coefficient, figures);
-    add_training_figures(state_.training, setup_.job.workflow.name, figures);
+    Metrics metrics{{"iteration", static_cast<double>(state_.iterations + 1)}};
+    if (!state_.samples.empty()) add_sample_metrics(state_.samples, state_.scales.kl_coefficient, metrics);
+    add_training_metrics(state_.training, setup_.job.workflow.name, metrics);
     follow_divergence(state_.samples, setup_.settings.loss.kl, state_.scales);
     for (const workflow::Role& role : setup_.job.workflow.roles)
       if (!role.averaged_from.empty()) context_.models.average(role.name, role.averaged_from, role.decay);
-    const std::vector<std::string> warnings = warnings_of(figures, state_.health);
+    const std::vector<std::string> warnings = warnings_of(metrics, state_.health);
     const std::vector<Sample> samples = std::exchange(state_.samples, {});
-    add_timings(samples, figures);
-    add_shares(usage, figures);
+    add_timings(samples, metrics);
+    add_shares(usage, metrics);
     state_.training.clear();
     state_.phase_seconds.clear();
     state_.seconds = 0;
@@ -226,22 +226,22 @@ class RunLoop {
     ++state_.iterations;
     state_.is_to_be_evaluated = true;
     if (!samples.empty()) DOVETAIL_CHECK(sink_.on_samples(state_.iterations, samples));
-    DOVETAIL_CHECK(sink_.on_metrics(figures));
+    DOVETAIL_CHECK(sink_.on_metrics(metrics));
     for (const std::string& warning : warnings) sink_.on_warning(warning);
     return {};
   }
 
   /// Adds the times of all parts of an iteration, including those before an interruption.
-  void add_timings(const std::vector<Sample>& samples, Figures& figures) {
+  void add_timings(const std::vector<Sample>& samples, Metrics& metrics) {
     const workflow::Workflow& workflow = setup_.job.workflow;
     for (const workflow::TaskId task : workflow.order) {
       const std::string& name = workflow.tasks[task.index()].name;
       for (const auto& [phase, seconds] : state_.phase_seconds)
         if (phase == name || phase.starts_with(name + std::string(fused_phase_joint)))
-          figures.push_back({phase + "_seconds", seconds, true});
+          metrics.push_back({phase + "_seconds", seconds, true});
     }
     const double seconds = state_.seconds + base::seconds_since(begin_);
-    add_usage({samples, state_.training}, setup_.job, context_.models, seconds, figures);
+    add_usage({samples, state_.training}, setup_.job, context_.models, seconds, metrics);
   }
 
   static bool is_due(std::int64_t every, std::int64_t iteration) { return every > 0 && iteration % every == 0; }
@@ -252,11 +252,11 @@ class RunLoop {
     const std::int64_t evaluated = setup_.settings.evaluate.every;
     bool is_best = false;
     if (evaluated > 0 && (is_end || is_due(evaluated, state_.iterations))) {
-      auto evaluated_figures = evaluate(context_);
-      if (!evaluated_figures.ok()) return resumable(evaluated_figures.error());
-      const Figures& figures = *evaluated_figures;
-      DOVETAIL_CHECK(sink_.on_evaluation(figures));
-      const std::optional<double> merit = score_of(figures, setup_.settings.checkpoint.best);
+      auto evaluated_metrics = evaluate(context_);
+      if (!evaluated_metrics.ok()) return resumable(evaluated_metrics.error());
+      const Metrics& metrics = *evaluated_metrics;
+      DOVETAIL_CHECK(sink_.on_evaluation(metrics));
+      const std::optional<double> merit = score_of(metrics, setup_.settings.checkpoint.best);
       is_best = merit && (!state_.best || *merit > *state_.best);
       if (is_best) state_.best = merit;
     }

@@ -16,16 +16,16 @@ namespace dovetail::control {
 struct RunState;
 
 /// Named number of an iteration.
-struct Figure {
+struct Metric {
   std::string name;
   double value = 0;
   bool is_timing = false;  ///< true if the value differs between runs with the same seed
 };
-/// Figures in display order. The first is `iteration`, counted from 1; 0 in an evaluation of the initial models.
-using Figures = std::vector<Figure>;
+/// Metrics in display order. The first is `iteration`, counted from 1; 0 in an evaluation of the initial models.
+using Metrics = std::vector<Metric>;
 
-/// Returns null if no figure has this name.
-const Figure* find_figure(const Figures& figures, std::string_view name);
+/// Returns null if no metric has this name.
+const Metric* find_metric(const Metrics& metrics, std::string_view name);
 
 /// Progress within one phase of an iteration.
 struct RunProgress {
@@ -42,8 +42,8 @@ enum class CheckpointReason { due, end, interrupted };
 
 /// Receives the results of a run and saves its checkpoints. An Error ends the run.
 struct RunSink {
-  std::function<base::Status(const Figures&)> on_metrics;
-  std::function<base::Status(const Figures&)> on_evaluation;
+  std::function<base::Status(const Metrics&)> on_metrics;
+  std::function<base::Status(const Metrics&)> on_evaluation;
   std::function<base::Status(std::int64_t iteration, std::span<const Sample>)> on_samples;
   std::function<void(const RunProgress&)> on_progress;
   std::function<void(const std::string&)> on_warning;

@@ -18,7 +18,7 @@
 #include "answer/text/text.h"
 #include "base/assert.h"
 #include "pipeline/schedule/evaluate.h"
-#include "records/figure_table.h"
+#include "records/metric_table.h"
 #include "records/training_phases.h"
 #include "report/overlay/overlay.h"
 #include "report/page/chart_sections.h"
@@ -31,17 +31,17 @@
 namespace dovetail::report {
 namespace {
 
-using records::FigureColumn;
-using records::FigurePoint;
+using records::MetricColumn;
+using records::MetricPoint;
 
 constexpr std::size_t max_points = 300;
 constexpr std::size_t max_panels = 2;
 
 struct LineSpec {
-  std::string_view figure;
+  std::string_view metric;
   std::string_view name;
   bool is_evaluation = false;
-  std::string_view low = {};  ///< figures at both ends of the band; empty: no band
+  std::string_view low = {};  ///< metrics at both ends of the band; empty: no band
   std::string_view high = {};
 };
 
@@ -99,17 +99,17 @@ const std::vector<ChartSpec>& chart_specs() {
 /// A curve to draw.
 struct Curve {
   LineSpec spec;
-  std::vector<FigurePoint> points;
+  std::vector<MetricPoint> points;
   std::int64_t rows_a_point = 1;
 };
 
-const FigureColumn* find(const RunFigures& figures, const LineSpec& spec, std::string_view figure) {
-  return (spec.is_evaluation ? figures.evaluations : figures.metrics).find(figure);
+const MetricColumn* find(const RunTables& tables, const LineSpec& spec, std::string_view metric) {
+  return (spec.is_evaluation ? tables.evaluations : tables.metrics).find(metric);
 }
 
 /// Averages neighbors so that at most max_points remain. Each point keeps the last iteration of its group.
-std::vector<FigurePoint> downsampled_points(const std::vector<FigurePoint>& points, std::size_t each) {
-  std::vector<FigurePoint> downsampled;
+std::vector<MetricPoint> downsampled_points(const std::vector<MetricPoint>& points, std::size_t each) {
+  std::vector<MetricPoint> downsampled;
   for (std::size_t begin = 0; begin < points.size(); begin += each) {
     const std::size_t end = std::min(points.size(), begin + each);
     double sum = 0;
@@ -119,23 +119,23 @@ std::vector<FigurePoint> downsampled_points(const std::vector<FigurePoint>& poin
   return downsampled;
 }
 
-std::vector<FigurePoint> numbers_of(const FigureColumn* column) {
-  return column == nullptr ? std::vector<FigurePoint>() : records::numbers_of(*column);
+std::vector<MetricPoint> numbers_of(const MetricColumn* column) {
+  return column == nullptr ? std::vector<MetricPoint>() : records::numbers_of(*column);
 }
 
 bool is_all_zero(const std::vector<Curve>& curves) {
   return std::all_of(curves.begin(), curves.end(), [](const Curve& curve) {
     return std::all_of(curve.points.begin(), curve.points.end(),
-                       [](const FigurePoint& point) { return point.value == 0; });
+                       [](const MetricPoint& point) { return point.value == 0; });
   });
 }
 
 std::size_t points_together(std::size_t points) { return (points + max_points - 1) / max_points; }
 
-std::vector<Curve> curves_of(const RunFigures& figures, const ChartSpec& chart) {
+std::vector<Curve> curves_of(const RunTables& tables, const ChartSpec& chart) {
   std::vector<Curve> curves;
   for (const LineSpec& spec : chart.lines) {
-    std::vector<FigurePoint> points = numbers_of(find(figures, spec, spec.figure));
+    std::vector<MetricPoint> points = numbers_of(find(tables, spec, spec.metric));
     if (points.empty()) continue;
     const std::size_t each = points_together(points.size());
     curves.push_back({spec, downsampled_points(points, each), static_cast<std::int64_t>(each)});
@@ -148,7 +148,7 @@ LineChart chart_of(const ChartSpec& spec, const std::vector<Curve>& curves) {
   LineChart chart{std::string(spec.title), std::string(spec.note), "iteration", std::string(spec.unit), {}, {}};
   for (const Curve& curve : curves) {
     LineChart::Series series{std::string(curve.spec.name), plain_ink(chart.series.size()), {}};
-    for (const FigurePoint& point : curve.points)
+    for (const MetricPoint& point : curve.points)
       series.points.emplace_back(static_cast<double>(point.iteration), point.value);
     chart.series.push_back(std::move(series));
     if (curve.rows_a_point > 1)
@@ -164,7 +164,7 @@ std::vector<CurvePicture::Place> places_of(const std::vector<std::vector<Curve>>
   std::map<std::int64_t, CurvePicture::Place> places;
   for (const std::vector<Curve>& curves : panels)
     for (const Curve& curve : curves)
-      for (const FigurePoint& point : curve.points) places[point.iteration].x = static_cast<double>(point.iteration);
+      for (const MetricPoint& point : curve.points) places[point.iteration].x = static_cast<double>(point.iteration);
   constexpr double max_labels = 9;
   const std::int64_t step = round_step(static_cast<double>(places.rbegin()->first) / max_labels);
   std::vector<CurvePicture::Place> listed;
@@ -181,23 +181,23 @@ std::vector<CurvePicture::Place> places_of(const std::vector<std::vector<Curve>>
 
 /// [place] value at that iteration
 std::vector<std::optional<double>> values_at(const std::vector<CurvePicture::Place>& places,
-                                             const std::vector<FigurePoint>& points) {
+                                             const std::vector<MetricPoint>& points) {
   std::map<double, double> values;
-  for (const FigurePoint& point : points) values[static_cast<double>(point.iteration)] = point.value;
+  for (const MetricPoint& point : points) values[static_cast<double>(point.iteration)] = point.value;
   std::vector<std::optional<double>> listed(places.size());
   for (std::size_t i = 0; i < places.size(); ++i)
     if (const auto value = values.find(places[i].x); value != values.end()) listed[i] = value->second;
   return listed;
 }
 
-CurvePicture::Line line_of(const RunFigures& figures, const Curve& curve,
+CurvePicture::Line line_of(const RunTables& tables, const Curve& curve,
                            const std::vector<CurvePicture::Place>& places) {
   CurvePicture::Line line{std::string(curve.spec.name), values_at(places, curve.points)};
   line.is_bridged = true;
   if (curve.spec.low.empty()) return line;
   const auto each = static_cast<std::size_t>(curve.rows_a_point);
-  const auto low = values_at(places, downsampled_points(numbers_of(find(figures, curve.spec, curve.spec.low)), each));
-  const auto high = values_at(places, downsampled_points(numbers_of(find(figures, curve.spec, curve.spec.high)), each));
+  const auto low = values_at(places, downsampled_points(numbers_of(find(tables, curve.spec, curve.spec.low)), each));
+  const auto high = values_at(places, downsampled_points(numbers_of(find(tables, curve.spec, curve.spec.high)), each));
   for (std::size_t i = 0; i < places.size(); ++i)
     line.ranges.push_back(low[i] && high[i] ? std::optional(CurvePicture::Range{*low[i], *high[i]}) : std::nullopt);
   return line;
@@ -232,17 +232,17 @@ void add_training_phase(Page& page, const records::TrainingPhase& phase) {
   page.sections.emplace_back(std::move(table));
 }
 
-using records::FigureColumn;
-using records::FigureTable;
+using records::MetricColumn;
+using records::MetricTable;
 
 constexpr std::size_t max_bars = 20'000;
 
 std::string number_text(double value) { return fmt::format("{:.4g}", value); }
 
-/// Returns the means of the first and of the last tenth of a figure's values.
-std::optional<std::pair<double, double>> ends_of(const FigureColumn* column) {
+/// Returns the means of the first and of the last tenth of a metric's values.
+std::optional<std::pair<double, double>> ends_of(const MetricColumn* column) {
   if (column == nullptr) return std::nullopt;
-  const std::vector<records::FigurePoint> points = records::numbers_of(*column);
+  const std::vector<records::MetricPoint> points = records::numbers_of(*column);
   if (points.empty()) return std::nullopt;
   constexpr std::size_t part = 10;
   const std::size_t count = std::max<std::size_t>(1, points.size() / part);
@@ -255,21 +255,21 @@ std::optional<std::pair<double, double>> ends_of(const FigureColumn* column) {
   return std::pair(first, last);
 }
 
-void add_change(Page& page, std::string name, const FigureTable& table, std::string_view figure, std::string note) {
-  if (const auto ends = ends_of(table.find(figure)))
+void add_change(Page& page, std::string name, const MetricTable& table, std::string_view metric, std::string note) {
+  if (const auto ends = ends_of(table.find(metric)))
     page.figures.push_back({std::move(name),
                             fmt::format("{} → {}", number_text(ends->first), number_text(ends->second)),
                             std::move(note)});
 }
 
-double sum_of(const FigureTable& table, std::string_view figure) {
+double sum_of(const MetricTable& table, std::string_view metric) {
   double sum = 0;
-  if (const FigureColumn* const column = table.find(figure))
-    for (const records::FigurePoint& point : records::numbers_of(*column)) sum += point.value;
+  if (const MetricColumn* const column = table.find(metric))
+    for (const records::MetricPoint& point : records::numbers_of(*column)) sum += point.value;
   return sum;
 }
 
-void add_effort(Page& page, const FigureTable& metrics) {
+void add_effort(Page& page, const MetricTable& metrics) {
   const double seconds = sum_of(metrics, "seconds");
   page.figures.push_back(
       {"iterations", fmt::format("{}", metrics.rows()),
@@ -281,9 +281,9 @@ void add_effort(Page& page, const FigureTable& metrics) {
            : fmt::format("{} per iteration", answer::seconds_text(seconds / static_cast<double>(metrics.rows())))});
 }
 
-void add_figures(Page& page, const RunFigures& figures) {
-  const FigureTable& metrics = figures.metrics;
-  const FigureTable& evaluations = figures.evaluations;
+void add_figures(Page& page, const RunTables& tables) {
+  const MetricTable& metrics = tables.metrics;
+  const MetricTable& evaluations = tables.evaluations;
   add_change(page, "reward", metrics, "reward", "first tenth and last tenth of the iterations");
   add_change(page, "reward, held out", evaluations, "reward", "validation prompts");
   add_change(page, "divergence", metrics, "kl_token", "from the reference, nats/token");
@@ -336,19 +336,19 @@ void add_timeline(Page& page, timeline::Timeline timeline) {
 
 }  // namespace
 
-std::vector<LineChart> run_charts(const RunFigures& figures) {
+std::vector<LineChart> run_charts(const RunTables& tables) {
   std::vector<LineChart> charts;
   for (const ChartSpec& spec : chart_specs())
-    if (const std::vector<Curve> curves = curves_of(figures, spec); !curves.empty())
+    if (const std::vector<Curve> curves = curves_of(tables, spec); !curves.empty())
       charts.push_back(chart_of(spec, curves));
   return charts;
 }
 
-CurvePicture run_picture(const RunFigures& figures, std::string title, std::string facts) {
+CurvePicture run_picture(const RunTables& tables, std::string title, std::string facts) {
   std::vector<const ChartSpec*> specs;
   std::vector<std::vector<Curve>> panels;
   for (const ChartSpec& spec : chart_specs()) {
-    std::vector<Curve> curves = curves_of(figures, spec);
+    std::vector<Curve> curves = curves_of(tables, spec);
     if (curves.empty() || panels.size() == max_panels) continue;
     specs.push_back(&spec);
     panels.push_back(std::move(curves));
@@ -363,7 +363,7 @@ CurvePicture run_picture(const RunFigures& figures, std::string title, std::stri
     const std::string_view unit = specs[i]->unit;
     CurvePicture::Panel panel{fmt::format("{}{}{}", specs[i]->title, unit.empty() ? "" : ", ", unit), {}};
     panel.is_linear = true;
-    for (const Curve& curve : panels[i]) panel.lines.push_back(line_of(figures, curve, picture.places));
+    for (const Curve& curve : panels[i]) panel.lines.push_back(line_of(tables, curve, picture.places));
     picture.panels.push_back(std::move(panel));
   }
   return picture;
@@ -398,15 +398,15 @@ Page run_page(const RunReport& report) {
   Page page;
   page.title = report.name;
   page.subtitle = report.subtitle;
-  add_figures(page, report.figures);
-  for (LineChart& chart : run_charts(report.figures)) page.sections.emplace_back(std::move(chart));
+  add_figures(page, report.tables);
+  for (LineChart& chart : run_charts(report.tables)) page.sections.emplace_back(std::move(chart));
   // Curves are drawn in two columns. The samples follow a full row.
   constexpr std::size_t first_charts = 2;
   if (!report.samples.empty())
     page.sections.insert(
         page.sections.begin() + static_cast<std::ptrdiff_t>(std::min(first_charts, page.sections.size())),
         sample_table(report.samples));
-  add_timeline(page, records::run_timeline(report.figures.metrics, report.figures.evaluations));
+  add_timeline(page, records::run_timeline(report.tables.metrics, report.tables.evaluations));
   if (report.measured) add_measured(page, *report.measured);
   for (const records::TrainingPhase& phase : report.phases) add_training_phase(page, phase);
   return page;

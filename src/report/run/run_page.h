@@ -1,4 +1,4 @@
-// HTML report page of a run of `dovetail train`, and its figures as curves.
+// HTML report page of a run of `dovetail train`, and its metrics as curves.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "answer/measured/measured.h"
-#include "records/figure_table.h"
+#include "records/metric_table.h"
 #include "records/sample_rows.h"
 #include "records/training_phases.h"
 #include "report/drawing/curve_svg.h"
@@ -15,24 +15,24 @@
 namespace dovetail::report {
 
 /// Rows of a run's metrics.jsonl and eval.jsonl.
-struct RunFigures {
-  records::FigureTable metrics;
-  records::FigureTable evaluations;
+struct RunTables {
+  records::MetricTable metrics;
+  records::MetricTable evaluations;
 };
 
 /// Returns the charts of a run: rewards first, then divergence, losses, entropy, clipping, gradients, lengths and
 /// speed. Omits values that are not numbers, and charts whose values are all zero. In a long run, a point is the mean
 /// of several iterations, and the note says so.
-std::vector<LineChart> run_charts(const RunFigures& figures);
+std::vector<LineChart> run_charts(const RunTables& tables);
 
 /// Returns the first two charts as a picture, with the middle half of the rewards as a band. `facts` is a line below
 /// the title. REQUIRES: run_charts is not empty.
-CurvePicture run_picture(const RunFigures& figures, std::string title, std::string facts);
+CurvePicture run_picture(const RunTables& tables, std::string title, std::string facts);
 
 struct RunReport {
   std::string name;      ///< name of the job
   std::string subtitle;  ///< "A run of dovetail train: ppo on 1 device."
-  RunFigures figures;
+  RunTables tables;
   std::optional<answer::MeasuredAnswer> measured;   ///< times compared with their prediction; must have `predicted`
   std::vector<records::TrainingPhase> phases = {};  ///< training phases of several ranks, with their schedules
   std::vector<records::SampleRow> samples = {};     ///< responses of the last iteration

@@ -42,7 +42,7 @@
 #include "plan/job_text.h"
 #include "plan/plan_file.h"
 #include "records/checkpoints.h"
-#include "records/figure_table.h"
+#include "records/metric_table.h"
 #include "records/run_folder.h"
 #include "records/training_phases.h"
 #include "runtime/model/device.h"
@@ -112,7 +112,7 @@ Status check_restart(const RunArguments& arguments, std::int64_t every) {
   const fs::path path = fs::path(arguments.output) / records::metrics_file_name;
   std::error_code error;
   if (!fs::exists(path, error)) return {};
-  DOVETAIL_TRY(const records::FigureTable rows, records::read_figures(path.string()));
+  DOVETAIL_TRY(const records::MetricTable rows, records::read_metrics(path.string()));
   // The row of an iteration is written before its checkpoint.
   if (every == 0 || rows.rows() <= every) return {};
   return base::Error{

@@ -38,8 +38,8 @@ void follow_checkpoint(const control::RunState& state, control::CheckpointReason
 
 control::RunSink RunReporter::sink() {
   return {
-      .on_metrics = [this](const control::Figures& figures) { return take_metrics(figures); },
-      .on_evaluation = [this](const control::Figures& figures) { return take_evaluation(figures); },
+      .on_metrics = [this](const control::Metrics& metrics) { return take_metrics(metrics); },
+      .on_evaluation = [this](const control::Metrics& metrics) { return take_evaluation(metrics); },
       .on_samples =
           [this](std::int64_t iteration, std::span<const control::Sample> samples) {
             return folder_.add_samples(iteration, samples, prompts_);
@@ -51,17 +51,17 @@ control::RunSink RunReporter::sink() {
   };
 }
 
-Status RunReporter::take_metrics(const control::Figures& figures) {
-  before_ = figures;
+Status RunReporter::take_metrics(const control::Metrics& metrics) {
+  before_ = metrics;
   ++done_;
-  if (!cli::stderr_is_terminal()) cli::print_error(records::summary_of(figures, iterations_) + "\n");
-  return folder_.add_metrics(figures);
+  if (!cli::stderr_is_terminal()) cli::print_error(records::summary_of(metrics, iterations_) + "\n");
+  return folder_.add_metrics(metrics);
 }
 
-Status RunReporter::take_evaluation(const control::Figures& figures) {
+Status RunReporter::take_evaluation(const control::Metrics& metrics) {
   clear_line();
-  cli::print_error("evaluation " + records::summary_of(figures, iterations_) + "\n");
-  return folder_.add_evaluation(figures);
+  cli::print_error("evaluation " + records::summary_of(metrics, iterations_) + "\n");
+  return folder_.add_evaluation(metrics);
 }
 
 void RunReporter::take_progress(const control::RunProgress& progress) {
@@ -88,8 +88,8 @@ Status RunReporter::keep_checkpoint(const control::RunState& state, control::Che
 
 control::RunSink silent_sink(const control::Models& models, MemoryAccount& account) {
   return {
-      .on_metrics = [](const control::Figures&) { return Status(); },
-      .on_evaluation = [](const control::Figures&) { return Status(); },
+      .on_metrics = [](const control::Metrics&) { return Status(); },
+      .on_evaluation = [](const control::Metrics&) { return Status(); },
       .on_samples = [](std::int64_t, std::span<const control::Sample>) { return Status(); },
       .on_progress = [&account](const control::RunProgress& progress) { follow(progress, account); },
       .on_warning = [](const std::string&) {},

@@ -33,8 +33,8 @@ class RunReporter {
   control::RunSink sink();
 
  private:
-  base::Status take_metrics(const control::Figures& figures);
-  base::Status take_evaluation(const control::Figures& figures);
+  base::Status take_metrics(const control::Metrics& metrics);
+  base::Status take_evaluation(const control::Metrics& metrics);
   void take_progress(const control::RunProgress& progress);
   base::Status keep_checkpoint(const control::RunState& state, control::CheckpointReason reason, bool is_best);
 
@@ -45,7 +45,7 @@ class RunReporter {
   std::int64_t iterations_;
   MemoryAccount& account_;
   cli::ProgressLine line_;
-  control::Figures before_;
+  control::Metrics before_;
   std::int64_t done_ = 0;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };

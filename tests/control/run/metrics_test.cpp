@@ -27,40 +27,40 @@ std::vector<Sample> samples_with(const std::vector<double>& rewards, std::size_t
   return samples;
 }
 
-double value_of(const Figures& figures, std::string_view name) {
-  const Figure* const figure = find_figure(figures, name);
-  EXPECT_NE(figure, nullptr) << name;
-  return figure != nullptr ? figure->value : std::nan("");
+double value_of(const Metrics& metrics, std::string_view name) {
+  const Metric* const metric = find_metric(metrics, name);
+  EXPECT_NE(metric, nullptr) << name;
+  return metric != nullptr ? metric->value : std::nan("");
 }
 
-TEST(SampleFigures, DescribeRewardsAndLengths) {
-  Figures figures;
+TEST(SampleMetrics, DescribeRewardsAndLengths) {
+  Metrics metrics;
   std::vector<Sample> samples = samples_with({4, 4, 0, 2}, 2);
   samples[1].policy = {-1, -1.5};
   samples[2].policy = {-1, -1, -1.25};
-  add_sample_figures(samples, 0.1, figures);
-  EXPECT_EQ(figures.front().name, "reward");
-  EXPECT_EQ(value_of(figures, "reward"), 2.5);
-  EXPECT_DOUBLE_EQ(value_of(figures, "reward_deviation"), std::sqrt((2 * 2.25 + 6.25 + 0.25) / 4));
-  EXPECT_EQ(value_of(figures, "reward_min"), 0);
-  EXPECT_EQ(value_of(figures, "reward_quarter"), 1.5);
-  EXPECT_EQ(value_of(figures, "reward_median"), 3);
-  EXPECT_EQ(value_of(figures, "reward_three_quarters"), 4);
-  EXPECT_EQ(value_of(figures, "reward_max"), 4);
-  EXPECT_EQ(value_of(figures, "equal_groups"), 0.5);
-  EXPECT_EQ(value_of(figures, "response_tokens"), 1 + 2 + 3 + 4);
-  EXPECT_EQ(value_of(figures, "response_length"), 2.5);
-  EXPECT_EQ(value_of(figures, "response_length_max"), 4);
-  EXPECT_EQ(value_of(figures, "truncated"), 0.25);
-  EXPECT_DOUBLE_EQ(value_of(figures, "sampler_gap"), 0.75 / 5);
-  EXPECT_DOUBLE_EQ(value_of(figures, "sampler_gap_max"), 0.5);
-  EXPECT_EQ(find_figure(figures, "kl_token"), nullptr) << "without a reference";
-  Figures single;
-  add_sample_figures(samples_with({1, 2}, 1), 0.1, single);
-  EXPECT_EQ(find_figure(single, "equal_groups"), nullptr) << "one response does not form a group";
+  add_sample_metrics(samples, 0.1, metrics);
+  EXPECT_EQ(metrics.front().name, "reward");
+  EXPECT_EQ(value_of(metrics, "reward"), 2.5);
+  EXPECT_DOUBLE_EQ(value_of(metrics, "reward_deviation"), std::sqrt((2 * 2.25 + 6.25 + 0.25) / 4));
+  EXPECT_EQ(value_of(metrics, "reward_min"), 0);
+  EXPECT_EQ(value_of(metrics, "reward_quarter"), 1.5);
+  EXPECT_EQ(value_of(metrics, "reward_median"), 3);
+  EXPECT_EQ(value_of(metrics, "reward_three_quarters"), 4);
+  EXPECT_EQ(value_of(metrics, "reward_max"), 4);
+  EXPECT_EQ(value_of(metrics, "equal_groups"), 0.5);
+  EXPECT_EQ(value_of(metrics, "response_tokens"), 1 + 2 + 3 + 4);
+  EXPECT_EQ(value_of(metrics, "response_length"), 2.5);
+  EXPECT_EQ(value_of(metrics, "response_length_max"), 4);
+  EXPECT_EQ(value_of(metrics, "truncated"), 0.25);
+  EXPECT_DOUBLE_EQ(value_of(metrics, "sampler_gap"), 0.75 / 5);
+  EXPECT_DOUBLE_EQ(value_of(metrics, "sampler_gap_max"), 0.5);
+  EXPECT_EQ(find_metric(metrics, "kl_token"), nullptr) << "without a reference";
+  Metrics single;
+  add_sample_metrics(samples_with({1, 2}, 1), 0.1, single);
+  EXPECT_EQ(find_metric(single, "equal_groups"), nullptr) << "one response does not form a group";
 }
 
-TEST(TrainingFigures, ArePerTokenOverAllMiniBatches) {
+TEST(TrainingMetrics, ArePerTokenOverAllMiniBatches) {
   TrainingRecord actor;
   actor.sums.weight = 10;
   actor.sums.loss = 3;
@@ -85,39 +85,39 @@ TEST(TrainingFigures, ArePerTokenOverAllMiniBatches) {
   critic.sums.squared_target = 12;
   critic.sums.squared_error = 2;
   critic.mini_batches = 2;
-  Figures figures;
-  add_training_figures({{"actor_train", actor}, {"critic_train", critic}}, "ppo", figures);
-  EXPECT_EQ(value_of(figures, "actor_loss"), 1);
-  EXPECT_EQ(value_of(figures, "actor_entropy"), 0.5);
-  EXPECT_EQ(value_of(figures, "actor_clipped"), 0.2);
-  EXPECT_EQ(value_of(figures, "actor_ratio"), 1.1);
-  EXPECT_EQ(value_of(figures, "actor_ratio_max"), 2);
-  EXPECT_EQ(value_of(figures, "actor_divergence"), 0.05);
-  EXPECT_EQ(value_of(figures, "actor_gradient_norm"), 2);
-  EXPECT_EQ(value_of(figures, "actor_gradient_norm_max"), 4);
-  EXPECT_EQ(value_of(figures, "actor_learning_rate"), 1e-3);
-  EXPECT_EQ(value_of(figures, "actor_steps"), 3);
-  EXPECT_EQ(value_of(figures, "actor_skipped"), 1);
-  EXPECT_EQ(value_of(figures, "sampler_gap"), 0.1);
-  EXPECT_EQ(value_of(figures, "sampler_gap_max"), 0.2);
-  EXPECT_EQ(value_of(figures, "critic_explained"), 1 - 0.5 / (3 - 1));
+  Metrics metrics;
+  add_training_metrics({{"actor_train", actor}, {"critic_train", critic}}, "ppo", metrics);
+  EXPECT_EQ(value_of(metrics, "actor_loss"), 1);
+  EXPECT_EQ(value_of(metrics, "actor_entropy"), 0.5);
+  EXPECT_EQ(value_of(metrics, "actor_clipped"), 0.2);
+  EXPECT_EQ(value_of(metrics, "actor_ratio"), 1.1);
+  EXPECT_EQ(value_of(metrics, "actor_ratio_max"), 2);
+  EXPECT_EQ(value_of(metrics, "actor_divergence"), 0.05);
+  EXPECT_EQ(value_of(metrics, "actor_gradient_norm"), 2);
+  EXPECT_EQ(value_of(metrics, "actor_gradient_norm_max"), 4);
+  EXPECT_EQ(value_of(metrics, "actor_learning_rate"), 1e-3);
+  EXPECT_EQ(value_of(metrics, "actor_steps"), 3);
+  EXPECT_EQ(value_of(metrics, "actor_skipped"), 1);
+  EXPECT_EQ(value_of(metrics, "sampler_gap"), 0.1);
+  EXPECT_EQ(value_of(metrics, "sampler_gap_max"), 0.2);
+  EXPECT_EQ(value_of(metrics, "critic_explained"), 1 - 0.5 / (3 - 1));
 }
 
-Figures good() {
+Metrics good() {
   return {{"iteration", 1},       {"reward", 0.5},           {"reward_min", 0},  {"reward_max", 1},
           {"truncated", 0.1},     {"kl_token", 0.1},         {"kl_sequence", 1}, {"actor_entropy", 2},
           {"actor_skipped", 0.0}, {"actor_divergence", 0.01}};
 }
 
-void set(Figures& figures, std::string_view name, double value) {
-  for (Figure& figure : figures)
-    if (figure.name == name) figure.value = value;
+void set(Metrics& metrics, std::string_view name, double value) {
+  for (Metric& metric : metrics)
+    if (metric.name == name) metric.value = value;
 }
 
 TEST(Warnings, AreIssuedOnceUntilRecovery) {
   HealthRecord health;
   EXPECT_THAT(warnings_of(good(), health), IsEmpty());
-  Figures bad = good();
+  Metrics bad = good();
   set(bad, "actor_entropy", 0.4);
   EXPECT_THAT(warnings_of(bad, health), ElementsAre(HasSubstr("the entropy fell from 2.000 to 0.400")));
   EXPECT_THAT(warnings_of(bad, health), IsEmpty());
@@ -131,20 +131,20 @@ TEST(Warnings, AreIssuedAboveTheirLimits) {
       {{"kl_token", 11}, "nats per token"},          {{"kl_sequence", 51}, "nats per response"},
       {{"truncated", 0.95}, "at the cap: 95%"},      {{"reward_min", 1}, "all rewards are equal"},
       {{"actor_skipped", 2}, "2 steps were skipped"}};
-  for (const auto& [figure, text] : cases) {
+  for (const auto& [metric, text] : cases) {
     HealthRecord health;
     EXPECT_THAT(warnings_of(good(), health), IsEmpty());
-    Figures bad = good();
-    set(bad, figure.first, figure.second);
-    EXPECT_THAT(warnings_of(bad, health), ElementsAre(HasSubstr(text))) << figure.first;
+    Metrics bad = good();
+    set(bad, metric.first, metric.second);
+    EXPECT_THAT(warnings_of(bad, health), ElementsAre(HasSubstr(text))) << metric.first;
   }
 }
 
 TEST(Warnings, DetectEqualRewardsWithARoundedMean) {
-  Figures figures;
-  add_sample_figures(samples_with({0.1, 0.1, 0.1}, 1), 0, figures);
+  Metrics metrics;
+  add_sample_metrics(samples_with({0.1, 0.1, 0.1}, 1), 0, metrics);
   HealthRecord health;
-  EXPECT_THAT(warnings_of(figures, health), ElementsAre(HasSubstr("all rewards are equal")));
+  EXPECT_THAT(warnings_of(metrics, health), ElementsAre(HasSubstr("all rewards are equal")));
 }
 
 /// Ten tokens are sampled, and the actor trains on twice as many.
@@ -169,26 +169,26 @@ TEST(Usage, CountsTwoFlopsForwardAndSixInTraining) {
 TEST(Usage, IsPerSecondOfTheIteration) {
   const FakeRun run("{name: ppo, reference: skip}", "{prompts: 2, prompt_length: 1, response_length: 4}", 4);
   const Work work;
-  Figures figures;
-  add_usage({work.samples, work.training}, run.job, run.models, 2, figures);
-  for (const Figure& figure : figures) EXPECT_TRUE(figure.is_timing) << figure.name;
-  EXPECT_EQ(find_figure(figures, "seconds")->value, 2);
-  EXPECT_EQ(find_figure(figures, "tokens_per_second")->value, 5);
-  EXPECT_DOUBLE_EQ(find_figure(figures, "mfu")->value, 1200.0 / run.job.cluster.groups[0].gpu.bf16);
-  EXPECT_GT(find_figure(figures, "memory_gib")->value, 1e-4);
-  Figures trained;
+  Metrics metrics;
+  add_usage({work.samples, work.training}, run.job, run.models, 2, metrics);
+  for (const Metric& metric : metrics) EXPECT_TRUE(metric.is_timing) << metric.name;
+  EXPECT_EQ(find_metric(metrics, "seconds")->value, 2);
+  EXPECT_EQ(find_metric(metrics, "tokens_per_second")->value, 5);
+  EXPECT_DOUBLE_EQ(find_metric(metrics, "mfu")->value, 1200.0 / run.job.cluster.groups[0].gpu.bf16);
+  EXPECT_GT(find_metric(metrics, "memory_gib")->value, 1e-4);
+  Metrics trained;
   add_usage({{}, work.training}, run.job, run.models, 2, trained);
-  EXPECT_EQ(find_figure(trained, "tokens_per_second")->value, 10) << "without samples, trained tokens count";
+  EXPECT_EQ(find_metric(trained, "tokens_per_second")->value, 10) << "without samples, trained tokens count";
 }
 
 TEST(Usage, IsReportedPerRankIfThereAreSeveral) {
-  Figures figures;
-  add_shares(std::vector<RankUsage>{{1, 2}}, figures);
-  EXPECT_TRUE(figures.empty()) << "for a single rank, the rest of the row has it";
-  add_shares(std::vector<RankUsage>{{0.5, 1 << 30}, {0.25, 1 << 29}}, figures);
-  EXPECT_EQ(find_figure(figures, "processor_seconds/1")->value, 0.25);
-  EXPECT_EQ(find_figure(figures, "live_gib/1")->value, 0.5);
-  for (const Figure& figure : figures) EXPECT_TRUE(figure.is_timing) << figure.name;
+  Metrics metrics;
+  add_shares(std::vector<RankUsage>{{1, 2}}, metrics);
+  EXPECT_TRUE(metrics.empty()) << "for a single rank, the rest of the row has it";
+  add_shares(std::vector<RankUsage>{{0.5, 1 << 30}, {0.25, 1 << 29}}, metrics);
+  EXPECT_EQ(find_metric(metrics, "processor_seconds/1")->value, 0.25);
+  EXPECT_EQ(find_metric(metrics, "live_gib/1")->value, 0.5);
+  for (const Metric& metric : metrics) EXPECT_TRUE(metric.is_timing) << metric.name;
 }
 
 TEST(Usage, ProcessorTimeGrows) {
@@ -201,9 +201,9 @@ TEST(Usage, ProcessorTimeGrows) {
 
 TEST(Usage, HandlesZeroSeconds) {
   const FakeRun run("sft", "{prompts: 2, prompt_length: 1, response_length: 4}", 4);
-  Figures figures;
-  add_usage({{}, {}}, run.job, run.models, 0, figures);
-  EXPECT_EQ(find_figure(figures, "tokens_per_second"), nullptr) << "no figure instead of a division by zero";
+  Metrics metrics;
+  add_usage({{}, {}}, run.job, run.models, 0, metrics);
+  EXPECT_EQ(find_metric(metrics, "tokens_per_second"), nullptr) << "no metric instead of a division by zero";
 }
 
 }  // namespace

@@ -112,8 +112,8 @@ TEST(Run, ARewardModelOrdersPairs) {
   EXPECT_EQ(tale.metric(0, "reward_accuracy"), 0);
   EXPECT_EQ(tale.last("reward_accuracy"), 1);
   EXPECT_THAT(tale.metric(0, "reward_loss"), DoubleNear(std::log(2), 1e-12));
-  EXPECT_EQ(find_figure(tale.evaluations.back(), "accuracy")->value, 0.5);
-  EXPECT_THAT(find_figure(tale.evaluations.back(), "margin")->value, DoubleNear(0, 1e-12));
+  EXPECT_EQ(find_metric(tale.evaluations.back(), "accuracy")->value, 0.5);
+  EXPECT_THAT(find_metric(tale.evaluations.back(), "margin")->value, DoubleNear(0, 1e-12));
 }
 
 void expect_equal(const FakeRole& a, const FakeRole& b) {
@@ -122,7 +122,7 @@ void expect_equal(const FakeRole& a, const FakeRole& b) {
   EXPECT_EQ(a.second_moments, b.second_moments);
 }
 
-void expect_equal(const std::vector<Figures>& a, const std::vector<Figures>& b) {
+void expect_equal(const std::vector<Metrics>& a, const std::vector<Metrics>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t row = 0; row < a.size(); ++row) {
     ASSERT_EQ(a[row].size(), b[row].size());
@@ -235,7 +235,7 @@ TEST(Run, ResumesFromEachCheckpointToTheSameNumbers) {
     RunTale tail;
     EXPECT_TRUE(run.continue_run(state, tail).ok());
     expect_equal(tail.metrics, {whole.metrics.begin() + static_cast<std::ptrdiff_t>(done), whole.metrics.end()});
-    for (const Figures& figures : tail.evaluations) EXPECT_GT(figures.front().value, static_cast<double>(done));
+    for (const Metrics& metrics : tail.evaluations) EXPECT_GT(metrics.front().value, static_cast<double>(done));
     for (const auto& [role, weights] : undisturbed.models.roles) expect_equal(run.models.roles[role], weights);
   }
 }
@@ -266,9 +266,9 @@ TEST(Run, ARowIncludesTimesBeforeAnInterruption) {
     for (std::size_t i = 0; i < tale.timings[row].size(); ++i)
       EXPECT_EQ(tale.timings[row][i].name, whole.timings[row][i].name);
   }
-  EXPECT_GE(find_figure(tale.timings[0], "seconds")->value, 1000);
-  for (const auto& [task, seconds] : before) EXPECT_GE(find_figure(tale.timings[0], task + "_seconds")->value, seconds);
-  EXPECT_LT(find_figure(tale.timings[1], "seconds")->value, 100) << "the next row starts from zero";
+  EXPECT_GE(find_metric(tale.timings[0], "seconds")->value, 1000);
+  for (const auto& [task, seconds] : before) EXPECT_GE(find_metric(tale.timings[0], task + "_seconds")->value, seconds);
+  EXPECT_LT(find_metric(tale.timings[1], "seconds")->value, 100) << "the next row starts from zero";
 }
 
 TEST(Run, FinishedResponsesAreNotSampledAgain) {
@@ -435,7 +435,7 @@ TEST(Run, SavesTheBestAndDueCheckpoints) {
   run.inputs.validation = run.inputs.train;
   const RunTale tale = run.run();
   std::vector<double> iterations;
-  for (const Figures& figures : tale.evaluations) iterations.push_back(figures.front().value);
+  for (const Metrics& metrics : tale.evaluations) iterations.push_back(metrics.front().value);
   EXPECT_THAT(iterations, ElementsAre(0, 3, 6));
   EXPECT_THAT(tale.reasons, ElementsAre(CheckpointReason::due, CheckpointReason::due, CheckpointReason::end));
   EXPECT_THAT(tale.best, ElementsAre(true, false, false)) << "an equal one is not better";

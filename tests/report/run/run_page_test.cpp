@@ -26,7 +26,7 @@ using testing::Not;
 using testing::SizeIs;
 
 /// A run of this many iterations whose reward rises from -1.
-RunFigures figures_of(int iterations) {
+RunTables tables_of(int iterations) {
   std::string metrics;
   std::string evaluations;
   for (int i = 1; i <= iterations; ++i) {
@@ -38,7 +38,7 @@ RunFigures figures_of(int iterations) {
         i, reward, reward - 0.5, reward + 0.5);
     if (i % 10 == 0) evaluations += fmt::format("{{\"iteration\": {}, \"reward\": {}}}\n", i, reward);
   }
-  return {records::parse_figures(metrics, "m").value(), records::parse_figures(evaluations, "e").value()};
+  return {records::parse_metrics(metrics, "m").value(), records::parse_metrics(evaluations, "e").value()};
 }
 
 std::vector<std::string> titles_of(const std::vector<LineChart>& charts) {
@@ -48,7 +48,7 @@ std::vector<std::string> titles_of(const std::vector<LineChart>& charts) {
 }
 
 TEST(RunCharts, DrawTheReportedFigures) {
-  const std::vector<LineChart> charts = run_charts(figures_of(20));
+  const std::vector<LineChart> charts = run_charts(tables_of(20));
   // No chart of a divergence that was never a number, or of a share that was always 0.
   EXPECT_THAT(titles_of(charts), ElementsAre("Reward"));
   ASSERT_THAT(charts[0].series, SizeIs(2));
@@ -57,7 +57,7 @@ TEST(RunCharts, DrawTheReportedFigures) {
 }
 
 TEST(RunCharts, AverageALongRun) {
-  const LineChart chart = run_charts(figures_of(3000))[0];
+  const LineChart chart = run_charts(tables_of(3000))[0];
   ASSERT_THAT(chart.series[0].points, SizeIs(300));
   EXPECT_EQ(chart.series[0].points[0].first, 10);
   EXPECT_NEAR(chart.series[0].points[0].second, -1 + 2.0 * 5.5 / 3000, 1e-12);
@@ -67,12 +67,12 @@ TEST(RunCharts, AverageALongRun) {
 
 TEST(RunPicture, DrawsNegativeValuesAndLinesOverGaps) {
   for (const int iterations : {1, 20, 3000}) {
-    const std::string svg = render_curve_svg(run_picture(figures_of(iterations), "a & b", "facts"));
+    const std::string svg = render_curve_svg(run_picture(tables_of(iterations), "a & b", "facts"));
     EXPECT_EQ(find_xml_fault(svg), "") << iterations;
     EXPECT_THAT(svg, AllOf(HasSubstr("a &amp; b"), HasSubstr("facts"), Not(HasSubstr("nan"))));
   }
   // The evaluations are one line and the rewards another, without gaps.
-  const std::string svg = render_curve_svg(run_picture(figures_of(200), "run", ""));
+  const std::string svg = render_curve_svg(run_picture(tables_of(200), "run", ""));
   std::size_t lines = 0;
   for (std::size_t at = svg.find("stroke-width=\"2.2\" stroke-linejoin"); at != std::string::npos;
        at = svg.find("stroke-width=\"2.2\" stroke-linejoin", at + 1)) {
@@ -85,7 +85,7 @@ TEST(RunPicture, DrawsNegativeValuesAndLinesOverGaps) {
 }
 
 TEST(RunPage, ShowsTheResultsOfARun) {
-  const Page page = run_page({"tiny", "A run.", figures_of(100), std::nullopt});
+  const Page page = run_page({"tiny", "A run.", tables_of(100), std::nullopt});
   EXPECT_EQ(page.title, "tiny");
   ASSERT_GE(page.figures.size(), 3U);
   EXPECT_EQ(page.figures[0].value, "-0.89 → 0.91");
@@ -109,7 +109,7 @@ std::vector<records::SampleRow> samples_with(std::initializer_list<double> rewar
 }
 
 TEST(RunPage, ShowsSamplesOfTheLastIteration) {
-  RunReport report{"tiny", "A run.", figures_of(3), std::nullopt};
+  RunReport report{"tiny", "A run.", tables_of(3), std::nullopt};
   report.samples = samples_with({0.5, 1});
   const Page page = run_page(report);
   const auto found = std::find_if(page.sections.begin(), page.sections.end(), [](const Section& section) {
@@ -140,9 +140,9 @@ TEST(SampleTable, EscapesAndCutsTexts) {
 }
 
 TEST(RunPage, HasNoCurvesWithoutFigures) {
-  const RunFigures figures{records::parse_figures("{\"iteration\": 1, \"reward\": null}\n", "m").value(), {}};
-  EXPECT_THAT(run_charts(figures), SizeIs(0));
-  EXPECT_THAT(render_html(run_page({"quiet", "", figures, std::nullopt})), Not(HasSubstr("nan")));
+  const RunTables tables{records::parse_metrics("{\"iteration\": 1, \"reward\": null}\n", "m").value(), {}};
+  EXPECT_THAT(run_charts(tables), SizeIs(0));
+  EXPECT_THAT(render_html(run_page({"quiet", "", tables, std::nullopt})), Not(HasSubstr("nan")));
 }
 
 TEST(RunPage, ComparesTheTrainingPhaseWithItsSchedule) {
@@ -152,7 +152,7 @@ TEST(RunPage, ComparesTheTrainingPhaseWithItsSchedule) {
   const auto trace = timeline::schedule_timeline(problem, pipeline::evaluate(phase.planned), "trace");
   // As read from a file: bars have only names.
   phase.trace = timeline::parse_chrome_trace(timeline::render_chrome_trace(trace), "trace").value();
-  const Page page = run_page({"tiny", "", figures_of(3), std::nullopt, {phase}});
+  const Page page = run_page({"tiny", "", tables_of(3), std::nullopt, {phase}});
   ASSERT_GE(page.sections.size(), 2U);
   const auto& chart = std::get<Chart>(page.sections[page.sections.size() - 2]);
   EXPECT_EQ(chart.title, "Training phase actor + critic");
@@ -164,7 +164,7 @@ TEST(RunPage, ComparesTheTrainingPhaseWithItsSchedule) {
 }
 
 TEST(RunPage, CombinesTheBarsOfALongRun) {
-  const Page page = run_page({"long", "", figures_of(50'000), std::nullopt});
+  const Page page = run_page({"long", "", tables_of(50'000), std::nullopt});
   for (const Section& section : page.sections) {
     const auto* const chart = std::get_if<Chart>(&section);
     EXPECT_TRUE(chart == nullptr || chart->timeline.bars.size() <= 20'000U);

@@ -1,4 +1,4 @@
-#include "records/figure_table.h"
+#include "records/metric_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,19 +14,19 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> names_in(const FigureTable& table) {
+std::vector<std::string> names_in(const MetricTable& table) {
   std::vector<std::string> names;
-  for (const FigureColumn& column : table.columns()) names.push_back(column.name);
+  for (const MetricColumn& column : table.columns()) names.push_back(column.name);
   return names;
 }
 
 std::string error_of(const std::string& content) {
-  const auto table = parse_figures(content, "m");
+  const auto table = parse_metrics(content, "m");
   return table.ok() ? "" : to_text(table.error());
 }
 
-TEST(FigureTable, HasAColumnPerFigure) {
-  const auto table = parse_figures(
+TEST(MetricTable, HasAColumnPerMetric) {
+  const auto table = parse_metrics(
       "{\"iteration\": 1, \"reward\": 0.5, \"timing\": {\"seconds\": 2}}\n"
       "{\"iteration\": 3, \"reward\": null, \"kl\": -1e-3, \"timing\": {\"seconds\": 2.5}}\n",
       "m");
@@ -47,22 +47,22 @@ TEST(FigureTable, HasAColumnPerFigure) {
   EXPECT_EQ(table->find("iteration"), nullptr);
 }
 
-TEST(FigureTable, IsEmptyForAnEmptyFile) {
-  const auto table = parse_figures("", "m");
+TEST(MetricTable, IsEmptyForAnEmptyFile) {
+  const auto table = parse_metrics("", "m");
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(table->rows(), 0);
   EXPECT_THAT(table->columns(), IsEmpty());
 }
 
-TEST(FigureTable, IgnoresAnUnfinishedRow) {
+TEST(MetricTable, IgnoresAnUnfinishedRow) {
   const std::string row = "{\"iteration\": 1, \"a\": 1}\n";
   const std::string next = "{\"iteration\": 2, \"a\": 25}";
   for (std::size_t length = 0; length < next.size(); ++length)
-    EXPECT_EQ(parse_figures(row + next.substr(0, length), "m")->rows(), 1) << length;
-  EXPECT_EQ(parse_figures(row + next, "m")->rows(), 2);
+    EXPECT_EQ(parse_metrics(row + next.substr(0, length), "m")->rows(), 1) << length;
+  EXPECT_EQ(parse_metrics(row + next, "m")->rows(), 2);
 }
 
-TEST(FigureTable, ReportsErrorsWithPosition) {
+TEST(MetricTable, ReportsErrorsWithPosition) {
   const std::string row = "{\"iteration\": 1, \"a\": 1}\n";
   EXPECT_THAT(error_of(row + "\n"), HasSubstr("m:2:"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 2,}\n"), HasSubstr("m:2:17"));
@@ -79,12 +79,12 @@ TEST(FigureTable, ReportsErrorsWithPosition) {
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"\": 2}\n"), HasSubstr("m:2:18"));
 }
 
-TEST(FigureTable, AMissingFileIsAnError) {
+TEST(MetricTable, AMissingFileIsAnError) {
   const test::TemporaryFolder folder;
-  EXPECT_EQ(read_figures(folder.file("none")).error().failure, base::Failure::io);
+  EXPECT_EQ(read_metrics(folder.file("none")).error().failure, base::Failure::io);
 }
 
-FigureTable table(const std::string& rows) { return parse_figures(rows, "rows").value(); }
+MetricTable table(const std::string& rows) { return parse_metrics(rows, "rows").value(); }
 
 /// Formats each bar as name, begin and end in ms: "actor_generate 0 2".
 std::vector<std::string> bars_in(const timeline::Timeline& timeline) {

@@ -1,4 +1,4 @@
-#include "records/figure_table.h"
+#include "records/metric_table.h"
 
 #include <fmt/core.h>
 
@@ -34,13 +34,13 @@ Result<double> read_value(const Node& node, std::string_view key) {
   return base::read_number(node, base::quote(key), -max, max);
 }
 
-Status add_values(const Node& map, bool is_timing, std::int64_t iteration, FigureTable& table) {
+Status add_values(const Node& map, bool is_timing, std::int64_t iteration, MetricTable& table) {
   for (std::size_t i = 0; i < map.size(); ++i) {
     const std::string_view key = map.key(i);
     if (!is_timing && (key == iteration_key || key == timing_key)) continue;
-    if (!base::is_name(key)) return map.key_node(i).error("the name of a figure is empty or has control characters");
+    if (!base::is_name(key)) return map.key_node(i).error("the name of a metric is empty or has control characters");
     DOVETAIL_TRY(const double value, read_value(map.value(i), key));
-    const FigureColumn* const known = table.find(key);
+    const MetricColumn* const known = table.find(key);
     if (known != nullptr && known->is_timing != is_timing)
       return map.key_node(i).error(
           fmt::format("{} is inside `{}` in one row and outside in another; accepted: the same place in all rows",
@@ -51,7 +51,7 @@ Status add_values(const Node& map, bool is_timing, std::int64_t iteration, Figur
 }
 
 /// Adds a row. `last` is the iteration of the previous row, negative at first.
-Status add_row(const Node& row, std::int64_t& last, FigureTable& table) {
+Status add_row(const Node& row, std::int64_t& last, MetricTable& table) {
   if (!row.is_map()) return row.error(fmt::format("this line is {}; accepted: an object", row.describe()));
   DOVETAIL_TRY(const Node node, base::require(row, row_name, iteration_key));
   DOVETAIL_TRY(const std::int64_t iteration,
@@ -65,7 +65,7 @@ Status add_row(const Node& row, std::int64_t& last, FigureTable& table) {
   const auto timing = row.find(timing_key);
   if (!timing) return {};
   if (!timing->is_map())
-    return timing->error(fmt::format("`{}` is {}; accepted: a map of figures", timing_key, timing->describe()));
+    return timing->error(fmt::format("`{}` is {}; accepted: a map of metrics", timing_key, timing->describe()));
   return add_values(*timing, true, iteration, table);
 }
 
@@ -76,28 +76,28 @@ Error at_line(Error error, int line) {
 
 }  // namespace
 
-std::vector<FigurePoint> numbers_of(const FigureColumn& column) {
-  std::vector<FigurePoint> numbers;
-  for (const FigurePoint& point : column.points)
+std::vector<MetricPoint> numbers_of(const MetricColumn& column) {
+  std::vector<MetricPoint> numbers;
+  for (const MetricPoint& point : column.points)
     if (std::isfinite(point.value)) numbers.push_back(point);
   return numbers;
 }
 
-const FigureColumn* FigureTable::find(std::string_view name) const {
+const MetricColumn* MetricTable::find(std::string_view name) const {
   const auto place = places_.find(name);
   return place == places_.end() ? nullptr : &columns_[place->second];
 }
 
-void FigureTable::add(std::string_view name, bool is_timing, FigurePoint point) {
+void MetricTable::add(std::string_view name, bool is_timing, MetricPoint point) {
   const auto [place, is_new] = places_.try_emplace(std::string(name), columns_.size());
   if (is_new) columns_.push_back({std::string(name), is_timing, {}});
   columns_[place->second].points.push_back(point);
 }
 
-Result<FigureTable> parse_figures(std::string_view content, const std::string& path) {
+Result<MetricTable> parse_metrics(std::string_view content, const std::string& path) {
   DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, content.size(), path));
   content = base::without_byte_order_mark(content);
-  FigureTable table;
+  MetricTable table;
   std::int64_t last = -1;
   for (int line = 1; !content.empty(); ++line) {
     const std::size_t end = content.find('\n');
@@ -113,9 +113,9 @@ Result<FigureTable> parse_figures(std::string_view content, const std::string& p
   return table;
 }
 
-Result<FigureTable> read_figures(const std::string& path) {
+Result<MetricTable> read_metrics(const std::string& path) {
   DOVETAIL_TRY(const std::string content, base::read_file(path));
-  return parse_figures(content, path);
+  return parse_metrics(content, path);
 }
 
 namespace {
@@ -162,25 +162,25 @@ struct IterationTimes {
   Ticks evaluation;  ///< after the iteration
 };
 
-std::map<std::int64_t, IterationTimes> times_of(const FigureTable& metrics, const FigureTable& evaluations) {
+std::map<std::int64_t, IterationTimes> times_of(const MetricTable& metrics, const MetricTable& evaluations) {
   std::map<std::int64_t, IterationTimes> times;
-  for (const FigureColumn& column : metrics.columns()) {
+  for (const MetricColumn& column : metrics.columns()) {
     if (!column.is_timing) continue;
     const std::string_view name = column.name;
-    for (const FigurePoint& point : column.points) {
+    for (const MetricPoint& point : column.points) {
       if (name == "seconds") times[point.iteration].total = ticks_of(point.value);
       if (name.ends_with(suffix))
         times[point.iteration].tasks.emplace_back(name.substr(0, name.size() - suffix.size()), ticks_of(point.value));
     }
   }
-  if (const FigureColumn* const column = evaluations.find("evaluate_seconds"))
-    for (const FigurePoint& point : column->points) times[point.iteration].evaluation = ticks_of(point.value);
+  if (const MetricColumn* const column = evaluations.find("evaluate_seconds"))
+    for (const MetricPoint& point : column->points) times[point.iteration].evaluation = ticks_of(point.value);
   return times;
 }
 
 }  // namespace
 
-timeline::Timeline run_timeline(const FigureTable& metrics, const FigureTable& evaluations) {
+timeline::Timeline run_timeline(const MetricTable& metrics, const MetricTable& evaluations) {
   LaneWriter lane;
   for (const auto& [iteration, times] : times_of(metrics, evaluations)) {
     Ticks of_tasks;
