@@ -86,10 +86,6 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   return command;
 }
 
-void exclude_option(CLI::App& command, const std::string& name, const std::string& other) {
-  command.get_option(name)->excludes(other);
-}
-
 void set_action(CLI::App& command, Action& action, Action run) {
   command.callback([&action, run = std::move(run)] { action = run; });
 }

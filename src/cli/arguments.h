@@ -66,9 +66,6 @@ void add_count_option(CLI::App& command, const std::string& name, int& value, in
 void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description,
                         std::optional<double>& seconds);
 
-/// Rejects command lines that have both the option `name` and the option `other`. REQUIRES: both were added.
-void exclude_option(CLI::App& command, const std::string& name, const std::string& other);
-
 /// Adds and returns a subcommand whose --help ends with `example`.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& description,
                       const std::string& example);

@@ -22,14 +22,7 @@ struct ImportArguments {
   bool json = false;
 };
 
-base::Status check_import(const ImportArguments& arguments) {
-  if (arguments.output && arguments.plan_output && *arguments.output == *arguments.plan_output)
-    return base::bad_input("-o and --plan-out must name different files");
-  return {};
-}
-
 base::Result<int> run_import(const ImportArguments& arguments) {
-  DOVETAIL_CHECK(check_import(arguments));
   DOVETAIL_TRY(const answer::ImportAnswer answer,
                answer_to(arguments.request, "import", {arguments.output, arguments.plan_output}));
   if (arguments.plan_output) {

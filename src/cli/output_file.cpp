@@ -46,6 +46,20 @@ base::Status check_no_input(const std::optional<std::string>& path,
       fmt::format("the output '{}' would overwrite the input '{}'; choose another file", *path, *input));
 }
 
+base::Status check_outputs(const std::vector<std::optional<std::string>>& paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!paths[i]) continue;
+    DOVETAIL_CHECK(check_no_input(paths[i]));
+    DOVETAIL_CHECK(check_output_path(*paths[i]));
+    for (std::size_t j = 0; j < i; ++j) {
+      std::error_code ignored;
+      if (paths[j] && (*paths[i] == *paths[j] || std::filesystem::equivalent(*paths[i], *paths[j], ignored)))
+        return base::bad_input(fmt::format("two outputs are the same file '{}'; choose another file", *paths[i]));
+    }
+  }
+  return {};
+}
+
 base::Result<std::string> write_output(const std::string& path, std::string_view content) {
   DOVETAIL_CHECK(check_no_input(path));
   const bool to_standard_output = is_standard_output(path);

@@ -24,6 +24,10 @@ base::Status check_output_path(const std::string& path);
 base::Status check_no_input(const std::optional<std::string>& path,
                             const std::vector<std::optional<std::string>>& to_be_read = {});
 
+/// Checks each of a command's output files with check_output_path and check_no_input. Returns an Error if two of them
+/// are the same file.
+base::Status check_outputs(const std::vector<std::optional<std::string>>& paths);
+
 /// Writes `content` to `path` and returns the name of the destination, which is "<stdout>" for standard output. Returns
 /// an Error if that would overwrite an input.
 base::Result<std::string> write_output(const std::string& path, std::string_view content);

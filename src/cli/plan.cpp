@@ -74,13 +74,7 @@ base::Result<answer::RankingAnswer> rank(const PlanArguments& arguments) {
   QuestionProgress progress("plan", {arguments.output, arguments.exported}, PlainLines::none);
   answer::Callbacks callbacks = progress.callbacks();
   BestFile file;
-  if (const auto& output = arguments.output) {
-    callbacks.on_read = [&output, check = callbacks.on_read]() -> base::Status {
-      DOVETAIL_CHECK(check_output_path(*output));
-      return check();
-    };
-    if (request.exchange != nullptr) keep_best(file, *output, request, callbacks);
-  }
+  if (arguments.output && request.exchange != nullptr) keep_best(file, *arguments.output, request, callbacks);
   return answer_to(request, callbacks);
 }
 

@@ -22,10 +22,7 @@ QuestionProgress::QuestionProgress(const std::string& label, std::vector<std::op
 answer::Callbacks QuestionProgress::callbacks() {
   answer::Callbacks callbacks;
   callbacks.cancellation = &stop_on_interrupt();
-  callbacks.on_read = [this]() -> base::Status {
-    for (const std::optional<std::string>& output : outputs_) DOVETAIL_CHECK(check_no_input(output));
-    return {};
-  };
+  callbacks.on_read = [this]() -> base::Status { return check_outputs(outputs_); };
   callbacks.on_label = [this](std::string label) { line_.set_label(std::move(label)); };
   callbacks.on_figures = [this](const answer::Figures& figures) { line_.update(figures); };
   callbacks.on_work = [this](std::string_view work) { line_.update(work); };

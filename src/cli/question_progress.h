@@ -35,8 +35,8 @@ class QuestionProgress {
 /// Returns callbacks that only print notes, for questions without a search.
 answer::Callbacks note_callbacks();
 
-/// Answers `request` and shows its progress. When all input has been read, returns an Error if one of `outputs` is a
-/// file that was read. `label` and `plain`: see QuestionProgress and ProgressLine.
+/// Answers `request` and shows its progress. When all input has been read, checks `outputs` (check_outputs). `label`
+/// and `plain`: see QuestionProgress and ProgressLine.
 template <class Request>
 auto answer_to(const Request& request, const std::string& label, std::vector<std::optional<std::string>> outputs = {},
                PlainLines plain = PlainLines::none) {

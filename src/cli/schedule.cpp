@@ -65,7 +65,9 @@ base::Result<Output> output_of(const ScheduleArguments& arguments) {
 /// input, so that all processes of a distributed search return it, although only the first one writes.
 template <class Request>
 auto answer_checked(const Request& request, const base::Result<Output>& output, BestFile* file = nullptr) {
-  QuestionProgress progress("schedule", {output.ok() ? output->path : std::nullopt}, PlainLines::every_few_seconds);
+  // A folder of programs is checked by format_to_write.
+  const bool is_file = output.ok() && output->format != ScheduleFormat::programs;
+  QuestionProgress progress("schedule", {is_file ? output->path : std::nullopt}, PlainLines::every_few_seconds);
   answer::Callbacks callbacks = progress.callbacks();
   callbacks.on_read = [&output, check_inputs = callbacks.on_read]() -> base::Status {
     return output.ok() ? check_inputs() : output.error();
@@ -194,7 +196,7 @@ void add_schedule(CLI::App& program, Action& action) {
                                       answer::list_of_solvers());
   add_request(*command, arguments->request);
   add_count_option(*command, "--pick", arguments->pick, 1, max_picked,
-                   "with pareto: number of the schedule to write to -o FILE");
+                   "number of the schedule of pareto to write to -o FILE");
   add_mpi_options(*command, arguments->mpi);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write the schedule, or the front (.json, .svg), to FILE");
@@ -225,7 +227,6 @@ void add_compare(CLI::App& program, Action& action) {
                                   "  dovetail compare exp5\n  dovetail compare examples/two-models.yaml --solver "
                                   "greedy --solver auto --time-limit 1m");
   add_request(*command, arguments->request);
-  exclude_option(*command, "--all", "--solver");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_compare(*arguments); });
 }

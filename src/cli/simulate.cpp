@@ -50,7 +50,6 @@ base::Result<int> run_simulate(const SimulateArguments& arguments) {
   SimulationFormat format = SimulationFormat::json;
   if (arguments.output) {
     DOVETAIL_TRY(format, simulation_format(*arguments.output));
-    DOVETAIL_CHECK(check_output_path(*arguments.output));
   }
   DOVETAIL_TRY(const answer::SimulationAnswer answer, answer_to(arguments.request, "simulate", {arguments.output}));
   DOVETAIL_CHECK(deliver(answer, arguments.json, {arguments.output, [&] { return content_of(answer, format); }}));

@@ -50,7 +50,6 @@ base::Result<int> run_sweep(const SweepArguments& arguments) {
   StudyFormat format = StudyFormat::json;
   if (arguments.output) {
     DOVETAIL_TRY(format, study_format(*arguments.output));
-    DOVETAIL_CHECK(check_output_path(*arguments.output));
   }
   DOVETAIL_TRY(const answer::SweepAnswer answer, answer_to(arguments.request, "sweep", {arguments.output}));
   const auto content = [&] { return content_of(answer, format, *arguments.output); };

@@ -21,7 +21,7 @@ struct CalibrationRequest {
 template <std::same_as<CalibrationRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("FILE", &T::measurements, File{}, "measurements, dovetail/measurement@1 file, '-' for standard input"),
+      option("FILE", &T::measurements, File{}, "measurement file (dovetail/measurement@1), or '-' for stdin"),
       option("evaluations", &T::evaluations, Count{10, 1'000'000},
              "number of times a start of a fit evaluates all rows (default {})"),
       option("restarts", &T::restarts, Count{0, 1000}, "additional starts of each fit (default {})"),

@@ -35,7 +35,7 @@ struct ExportRequest {
 template <std::same_as<ExportRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("PLAN", &T::plan, File{}, "plan, dovetail/plan@1 file, '-' for standard input"),
+      option("PLAN", &T::plan, File{}, "plan file (dovetail/plan@1), or '-' for stdin"),
       option("base", &T::base, JobFile{}, "launch script or configuration to change"),
       option("job", &T::job, File{}, "job file of the plan; export then writes a complete configuration"),
       option("to", &T::trainer, String{"TRAINER"},

@@ -40,9 +40,9 @@ auto options_of(const T*) {
                            "number of tied plans to simulate and rank by simulated time (default {})"),
                     group(&T::search),
                     option("allow", &T::allowed, String{"WHAT"},
-                           "also try other settings: backend, mode (GPU sharing) or backend,mode"),
+                           "settings to vary, too: backend, mode (GPU sharing) or backend,mode"),
                     option("way", &T::alternative, Count{0, 1000},
-                           "with --allow: number of the variant to report on (default {}: fastest)"),
+                           "number of the variant of --allow to report on (default {}: fastest)"),
                     unlisted(&T::exchange), unlisted(&T::on_better));
 }
 

@@ -85,14 +85,14 @@ template <std::same_as<ReplayRequest> T>
 auto options_of(const T*) {
   return options<T>(
       unlisted(&T::input), unlisted(&T::search),
-      option("tick", &T::tick, Seconds{}, "with --stub: time of a tick (default 20ms), else of the shortest op"),
-      option("transport", &T::transport, Choice{}, "with --stub: ranks as threads or as Gloo processes (default {})"),
+      option("tick", &T::tick, Seconds{}, "time of a tick with --stub (default 20ms), else of the shortest op"),
+      option("transport", &T::transport, Choice{}, "ranks of --stub: threads or Gloo processes (default {})"),
       group(&T::run), unlisted(&T::launch));
 }
 template <std::same_as<ReplayRun> T>
 auto options_of(const T*) {
   return options<T>(option("message-bytes", &T::message_bytes, Count{0, 1'000'000'000},
-                           "with --stub: bytes of each activation and gradient (default {})"),
+                           "bytes of each activation and gradient of --stub (default {})"),
                     unlisted(&T::timeout));
 }
 

@@ -29,8 +29,8 @@ auto options_of(const T*) {
       required("over", &T::over, Choice{}, "input"),
       option("values", &T::values, String{"LIST"},
              "comma-separated values, such as 5%,20% (threshold) or 0.5,2 (length)"),
-      option("cap", &T::cap, String{"TOKENS"}, "with --over length: response cap in tokens, keep, or scale (default)"),
-      option("simulate", &T::simulate, Flag{}, "also simulate every point (always for threshold)"),
+      option("cap", &T::cap, String{"TOKENS"}, "response cap for --over length: tokens, keep, or scale (default)"),
+      option("simulate", &T::simulate, Flag{}, "simulate every point, too (always for threshold)"),
       option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
       group(&T::search));
 }
@@ -47,7 +47,8 @@ base::Result<SweepAnswer> answer_to(const SweepRequest& request, const Callbacks
 
 /// Returns a title such as "ppo-7b, co-located: bandwidth".
 std::string title_of(const SweepAnswer& answer);
-/// A row per point with a bar for its iteration time, the best point, and the point where the plan stops fitting.
+/// A table with a row per point and a bar for its iteration time; below it, the best point and the point where the plan
+/// stops fitting.
 Sections sections(const SweepAnswer& answer);
 /// A dovetail/sweep@2 object.
 std::string to_json(const SweepAnswer& answer);

@@ -19,6 +19,8 @@ base::Result<std::vector<const fuse::Solver*>> chosen_solvers(const ComparisonRe
     DOVETAIL_TRY(const fuse::Solver* const solver, solver_named(name));
     if (std::find(chosen.begin(), chosen.end(), solver) == chosen.end()) chosen.push_back(solver);
   }
+  if (request.all && !chosen.empty())
+    return base::bad_input("--all runs every solver; it cannot be combined with --solver");
   if (!chosen.empty()) return chosen;
   for (const fuse::Solver& solver : fuse::solvers()) {
     if (solver.in_compare || request.all) chosen.push_back(&solver);
