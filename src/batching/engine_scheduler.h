@@ -5,6 +5,7 @@
 //
 // - Sequences wait by priority, then in order of arrival. The first one in line enters when a slot is free and blocks
 //   are free for its prompt, its decoded tokens and one more token. Until then, the sequences after it wait as well.
+//   Sequences enter only in a step that computes all remaining tokens of the running sequences.
 // - To compute a token is to compute its keys and values. To decode is to compute the last token of a sequence and to
 //   produce the next one.
 // - A step decodes one token of each running sequence that has nothing else left to compute. With chunked prefill, it
@@ -13,9 +14,8 @@
 //   allows, at least one.
 // - A sequence first decodes in the step after all its other tokens were computed. A sequence that enters with its
 //   whole KV cache decodes in the step in which it enters, unless that step computes tokens of other sequences.
-// - With prefix sharing, sequences of a group share their prompt. The first one that enters computes the prompt. The
-//   blocks of the prompt are held only once, as long as any sequence of the group runs. No sequence enters until the
-//   tokens of all running sequences are computed, or will be at the end of the same step.
+// - With prefix sharing, sequences of a group share their prompt. The first one that enters computes it. The group
+//   holds one copy of its blocks until none of its sequences runs.
 // - If running sequences lack blocks for their next token, the one that entered last is preempted. Its blocks are
 //   freed, it waits ahead of all others, and all its tokens are recomputed, except a prompt that other running
 //   sequences hold. No sequence enters in that step: the preempted one does not fit, and no other overtakes it.

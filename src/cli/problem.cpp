@@ -173,7 +173,7 @@ std::string_view group_title(pipeline::InstanceGroup group) {
     case pipeline::InstanceGroup::minibatches:
       return "several mini-batches with optimizer steps";
     case pipeline::InstanceGroup::capacity:
-      return "10% more memory than one model alone needs under 1F1B";
+      return "memory limit 10% above what one model alone needs under 1F1B";
   }
   DOVETAIL_ASSERT(false);
 }

@@ -188,7 +188,7 @@ class Models {
   /// Updates the weights of a role that is a moving average: decay * own + (1 - decay) * `trained`.
   virtual void average(const std::string& role, const std::string& trained, double decay) = 0;
 
-  /// Writes the weights and optimizer states of the roles whose weights change into the folder.
+  /// Writes to `folder` the weights and optimizer states of all roles whose weights change.
   virtual base::Status save(const std::string& folder) const = 0;
   /// Restores the models from the files of save(). Returns an Error if a file is damaged or from another run.
   virtual base::Status load(const std::string& folder) = 0;

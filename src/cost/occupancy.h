@@ -32,11 +32,11 @@ struct Occupancy {
 std::vector<double> lengths_on_grid(const workflow::LengthDistribution& lengths);
 
 /// Returns the occupancy of `places` slots by `sequences` sequences, with enough KV cache for all slots. All slots
-/// start together and are refilled at once while sequences wait.
+/// start together. While sequences wait, a slot is refilled as soon as its sequence ends.
 ///
 /// If the sequences fit in the slots, none waits, and the tail follows the lengths' survival function, in 200
 /// stretches. Otherwise completions form a renewal process (Feller, An Introduction to Probability Theory, volume 2,
-/// chapter XI). Their expected number is computed on lengths_on_grid. In a wave, as many sequences end as there are
+/// chapter XI). Their expected number is computed on lengths_on_grid. A wave is as many completions as there are
 /// slots. Each wave after the third takes as many steps as the mean length, which is the limit of the renewal process.
 /// The stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >= 1.
 Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double sequences, double places);

@@ -18,8 +18,8 @@ struct DrawKey {
 /// Returns a uniform number in [0, 1) with 53 bits, a function of the key.
 double uniform_of(const DrawKey& key);
 
-/// Limits sampling to the `top_k` most likely tokens (0: all). Of these, keeps the fewest of the most likely ones that
-/// together have at least the fraction `top_p` of the probability.
+/// Limits sampling to the `top_k` most likely tokens (0: all), then to the most likely of these: the smallest set that
+/// holds at least `top_p` of their total probability.
 struct SamplingLimits {
   double temperature = 1;  ///< 0: always the most likely token
   std::int64_t top_k = 0;

@@ -123,7 +123,7 @@ struct LengthsOfLog {
 };
 LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::int64_t draws);
 
-/// Spread of response lengths if none is specified.
+/// Standard deviation of the logarithm of response lengths if none is specified.
 inline constexpr double default_sigma = 0.8;
 
 }  // namespace dovetail::measure

@@ -46,7 +46,7 @@ struct Inference {
 
   /// [worker] hand-over, loading, inference and draining pipelines; gaps while it waits
   std::vector<std::vector<Span>> spans;
-  /// [worker] (time, InferTask::held of its model from then on), in order of time
+  /// [worker] (time, InferTask::held of the worker's model from then on), in order of time
   std::vector<std::vector<std::pair<base::Ticks, std::int64_t>>> memory;
 };
 

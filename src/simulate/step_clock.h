@@ -44,7 +44,7 @@ class StepClock {
   MixedSeconds mixed(std::int64_t sequences, double context, const llm::Tokens& prefilled);
 
  private:
-  /// Seconds of a step from this context up to the next segment.
+  /// A linear piece of the step time as a function of context. Ends where the next one begins.
   struct Segment {
     double from = 0;
     double seconds = 0;  // seconds of a step at context `from`

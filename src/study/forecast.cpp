@@ -265,7 +265,7 @@ void add_points(const Run& run, Forecast& forecast) {
     point.at_cap = run.growth.at_cap(static_cast<double>(step));
     point.plan = span->plan;
     point.seconds = estimate.iteration_seconds;
-    point.margin = estimate.memory[planner::fullest_task(estimate.memory)].margin();
+    point.margin = estimate.memory[planner::min_margin_task(estimate.memory)].margin();
     point.fit = estimate.fit();
     forecast.points.push_back(point);
   }

@@ -33,7 +33,7 @@ struct ForecastOptions {
       {};  ///< called before each search, with the step whose lengths it uses
 };
 
-/// Plan that a run can use.
+/// Candidate plan of the forecast.
 struct ForecastPlan {
   plan::Plan plan;
   std::optional<std::int64_t> found_at;  ///< step whose lengths the search used; nullopt: the given plan

@@ -243,7 +243,7 @@ SweepFigures figures_of(const predict::Scenario& scenario, const predict::Estima
   figures.price = estimate.price;
   figures.samples = scenario.job.workload.samples();
   figures.fit = estimate.fit();
-  figures.fullest = planner::fullest_task(estimate.memory);
+  figures.fullest = planner::min_margin_task(estimate.memory);
   const predict::TaskMemory& memory = estimate.memory[figures.fullest];
   figures.device = memory.device;
   figures.needed = memory.needed();

@@ -171,8 +171,9 @@ class Study {
           predict::simulated_thresholds(scenario_, plan_, options_.simulation.seed, options_.simulation.draws);
       threshold_ = plan_.fusion.threshold ? plan_.fusion.threshold : best_threshold();
       if (!found_.thresholds) return;
-      no_threshold_ = predict::find_migration_fault(scenario_, plan_, *found_.thresholds)
-                          .value_or("no threshold makes generation and inference faster than one after the other");
+      no_threshold_ =
+          predict::find_migration_fault(scenario_, plan_, *found_.thresholds)
+              .value_or("no threshold makes fused generation and inference faster than running them in sequence");
     }
     pair_ = plan_.fusion.training ? plan_.fusion.training : plan::train_pair(job);
     if (!pair_) {

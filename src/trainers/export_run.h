@@ -15,7 +15,7 @@
 
 namespace dovetail::trainers {
 
-/// A change that the plan needs.
+/// A change to a base, which without it would run another plan or not run at all.
 struct RequiredChange {
   Change change;
   std::optional<plan::Plan> without;  ///< plan that would run without this change; nullopt if the job could not run

@@ -27,14 +27,16 @@ Result<std::string> read_word(const Node& node, std::string_view what) {
   return std::string(node.text());
 }
 
-Result<const Algorithm*> read_algorithm_name(const Node& node) {
+/// Reads the name of an algorithm. `others` names what is accepted besides names.
+Result<const Algorithm*> read_algorithm_name(const Node& node, std::string_view others) {
   std::vector<std::string_view> names;
   for (const Algorithm& algorithm : algorithms()) names.push_back(algorithm.name);
   if (!node.is_string())
-    return node.error(fmt::format("the algorithm is {}; accepted: {}", node.describe(), fmt::join(names, ", ")));
+    return node.error(
+        fmt::format("the algorithm is {}; accepted: {}{}", node.describe(), fmt::join(names, ", "), others));
   if (const Algorithm* found = find_algorithm(node.text())) return found;
-  return node.error(fmt::format("unknown algorithm {}{}; accepted: {}, or a map with roles and tasks",
-                                quote(node.text()), base::did_you_mean(node.text(), names), fmt::join(names, ", ")));
+  return node.error(fmt::format("unknown algorithm {}{}; accepted: {}{}", quote(node.text()),
+                                base::did_you_mean(node.text(), names), fmt::join(names, ", "), others));
 }
 
 /// Checks a key that is only allowed with another.
@@ -214,12 +216,13 @@ Status check_tokens(const Node& prompts, const Workload& workload) {
 
 Result<Workflow> read_algorithm(const Node& node) {
   if (!node.is_map()) {
-    DOVETAIL_TRY(const Algorithm* const algorithm, read_algorithm_name(node));
+    DOVETAIL_TRY(const Algorithm* const algorithm,
+                 read_algorithm_name(node, ", or a map with `name`, or with `roles` and `tasks`"));
     return algorithm->make(algorithm->defaults);
   }
   if (node.find("roles") || node.find("tasks")) return read_graph(node);
   DOVETAIL_TRY(const Node name, base::require(node, "the algorithm", "name", "`name: ppo`, or `roles` and `tasks`"));
-  DOVETAIL_TRY(const Algorithm* const algorithm, read_algorithm_name(name));
+  DOVETAIL_TRY(const Algorithm* const algorithm, read_algorithm_name(name, ""));
   std::vector<std::string_view> keys{"name"};
   keys.insert(keys.end(), algorithm->options.begin(), algorithm->options.end());
   DOVETAIL_CHECK(base::check_keys(node, fmt::format("the algorithm {}", algorithm->name), keys));

@@ -45,7 +45,7 @@ TEST(FuseLayouts, WritesReadableYamlAndJson) {
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_THAT(result.out, IsEmpty());
     EXPECT_EQ(result.err,
-              "dovetail: note: 1 pipeline of actor and 2 pipelines of critic are fused on 8 devices of 8 GPUs\n"
+              "dovetail: note: 1 pipeline of actor and 2 pipelines of critic are fused on 8 devices of 8 GPUs each\n"
               "dovetail: note: 2 fused groups like this run in parallel, each with the same schedule\nwritten: " +
                   path + "\n");
     EXPECT_EQ(json::parse(run_program({"schedule", path, "--solver", "greedy", "--json"}).out)["makespan"],

@@ -331,7 +331,7 @@ TEST(ParseJob, ReportsMistakesInTheTopLevel) {
 TEST(ParseJob, MistakesInMembersHaveTheirPosition) {
   EXPECT_EQ(error_of("algorithm: gppo\nmodels: {}"),
             "job.yaml:2:12: unknown algorithm `gppo`; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, remax, "
-            "dpo, reward_model, sft, or a map with roles and tasks");
+            "dpo, reward_model, sft, or a map with `name`, or with `roles` and `tasks`");
   const std::string sound = "format: dovetail/job@1\nalgorithm: sft\nmodels: {actor: llama-2-7b}\n";
   EXPECT_EQ(error_in(sound + "workload: {prompts: 0, prompt_length: 1, response_length: 1}\n" + cluster_of_eight),
             "job.yaml:4:21: `prompts` must be an integer from 1 to 16777216, not 0");

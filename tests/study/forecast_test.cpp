@@ -121,7 +121,7 @@ TEST(Forecast, PeakWithinAPartCounts) {
       std::any_of(fits.points.begin(), fits.points.end(), [](const ForecastPoint& point) { return point.step == 30; }));
   // Memory for lengths of exactly 2.5 times: 1 + s / 10 exceeds it after step 15.
   const std::vector<predict::TaskMemory> memory = example.at(2.5).memory;
-  example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
+  example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::min_margin_task(memory)].margin();
   const Forecast over = forecast(example.scenario, &example.plan, growth, keep(10'000)).value();
   ASSERT_TRUE(over.overflow.has_value());
   EXPECT_EQ(over.overflow->step, 16);
@@ -155,7 +155,7 @@ TEST(Forecast, ReportsOverflowStepAndGrowingMemory) {
   Example example;
   // Memory for lengths of exactly 2.5 times.
   const std::vector<predict::TaskMemory> memory = example.at(2.5).memory;
-  const std::size_t fullest = planner::fullest_task(memory);
+  const std::size_t fullest = planner::min_margin_task(memory);
   ASSERT_EQ(example.job.workflow.tasks[fullest].kind, workflow::TaskKind::train);
   example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[fullest].margin();
   const LengthGrowth growth = growth_of(example.job, "1000:4");
@@ -197,7 +197,7 @@ ForecastOptions search(std::int64_t steps) {
 TEST(Forecast, ScheduleObeysItsRules) {
   Example example;
   const std::vector<predict::TaskMemory> memory = example.at(2).memory;
-  example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
+  example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::min_margin_task(memory)].margin();
   example.scenario.job.limits.margin = plan::MinMargin{};
   const LengthGrowth growth = growth_of(example.job, "200:4");
   const Forecast run = forecast(example.scenario, &example.plan, growth, search(200)).value();

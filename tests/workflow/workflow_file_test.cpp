@@ -57,11 +57,16 @@ TEST(ReadAlgorithm, ReadsOptions) {
 }
 
 TEST(ReadAlgorithm, ReportsMistakes) {
-  EXPECT_EQ(error_of("3"),
-            "job.yaml:1:12: the algorithm is 3; accepted: ppo, grpo, reinforce++, remax, dpo, reward_model, sft");
+  EXPECT_EQ(
+      error_of("3"),
+      "job.yaml:1:12: the algorithm is 3; accepted: ppo, grpo, reinforce++, remax, dpo, reward_model, sft, or a map "
+      "with `name`, or with `roles` and `tasks`");
+  EXPECT_EQ(error_of("{name: gppo}"),
+            "job.yaml:1:19: unknown algorithm `gppo`; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, remax, "
+            "dpo, reward_model, sft");
   EXPECT_EQ(error_of("gppo"),
             "job.yaml:1:12: unknown algorithm `gppo`; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, remax, "
-            "dpo, reward_model, sft, or a map with roles and tasks");
+            "dpo, reward_model, sft, or a map with `name`, or with `roles` and `tasks`");
   EXPECT_EQ(error_of("{reward: rule}"),
             "job.yaml:1:12: the algorithm needs the key `name`; accepted: `name: ppo`, or `roles` and `tasks`");
   EXPECT_EQ(error_of("{name: ppo, rewards: rule}"),

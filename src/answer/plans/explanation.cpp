@@ -39,7 +39,7 @@ Json change_json(const ExplanationAnswer& answer, const Change& change) {
               {"iteration_seconds", json_seconds(change.iteration_seconds)},
               {"gain_seconds", json_seconds(answer.explanation.estimate.iteration_seconds - change.iteration_seconds)},
               {"margin_bytes", change.margin},
-              {"fullest", task_name(answer, change.fullest)}};
+              {"fullest", task_name(answer, change.min_margin_task)}};
   add_plan(answer.scenario.job, change.plan, object);
   return object;
 }
@@ -163,17 +163,17 @@ Table changes_table(const ExplanationAnswer& answer) {
   std::vector<std::vector<std::string>> rows;
   for (const Change& change : answer.explanation.changes)
     rows.push_back({signed_seconds(change.iteration_seconds - answer.explanation.estimate.iteration_seconds),
-                    seconds_text(change.iteration_seconds), gibibytes(change.margin), task_name(answer, change.fullest),
-                    change_text(answer.scenario.job, answer.plan, change)});
+                    seconds_text(change.iteration_seconds), gibibytes(change.margin),
+                    task_name(answer, change.min_margin_task), change_text(answer.scenario.job, answer.plan, change)});
   return {{{"time change"}, {"iteration"}, {"margin"}, {"in task", Align::left}, {"change", Align::left}}, rows};
 }
 
 /// Changes that make the plan fit only together.
 std::string repair_text(const ExplanationAnswer& answer, const Change& repair) {
-  std::string text =
-      fmt::format(" Together, these changes do, at {} ({} per iteration), and leave {} free in {}:\n",
-                  signed_seconds(repair.iteration_seconds - answer.explanation.estimate.iteration_seconds),
-                  seconds_text(repair.iteration_seconds), gibibytes(repair.margin), task_name(answer, repair.fullest));
+  std::string text = fmt::format(
+      " Together, these changes do, at {} ({} per iteration), and leave {} free in {}:\n",
+      signed_seconds(repair.iteration_seconds - answer.explanation.estimate.iteration_seconds),
+      seconds_text(repair.iteration_seconds), gibibytes(repair.margin), task_name(answer, repair.min_margin_task));
   for (const std::size_t task : repair.tasks) {
     Change one = repair;
     one.tasks = {task};

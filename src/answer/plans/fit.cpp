@@ -82,7 +82,7 @@ Json head_json(const predict::Scenario& scenario, predict::Fit fit) {
 
 /// `job` has the cluster of the plan.
 Json plan_json(const plan::Job& job, const planner::RankedPlan& ranked) {
-  const std::size_t task = planner::fullest_task(ranked.estimate.memory);
+  const std::size_t task = planner::min_margin_task(ranked.estimate.memory);
   Json object{{"placement", name_of(ranked.placement)},
               {"iteration_seconds", json_seconds(ranked.estimate.iteration_seconds)},
               {"margin_bytes", ranked.estimate.memory[task].margin()},
@@ -160,22 +160,25 @@ Sections lengths_text(const predict::Scenario& scenario, const std::vector<plann
     rows.push_back({row.length ? counted(*row.length, "token") : "as in the job", fmt::format("{:.2f}", row.factor),
                     seconds_text(row.iteration_seconds), gibibytes(row.margin), task_name(scenario, row.task),
                     std::string(short_name(row.fit))});
-  return "\nIf all responses had this length:\n" + Table{{{"responses", Align::left},
-                                                          {"x mean"},
-                                                          {"iteration"},
-                                                          {"margin"},
-                                                          {"during", Align::left},
-                                                          {"fits", Align::left}},
-                                                         rows};
+  Sections text = "\nIf all responses had this length:\n";
+  text += Table{{{"responses", Align::left},
+                 {"x mean"},
+                 {"iteration"},
+                 {"margin"},
+                 {"during", Align::left},
+                 {"fits", Align::left}},
+                rows};
+  text += fmt::format("\niteration times: {}\n", efficiency_text(scenario.software));
+  return text;
 }
 
 const TaskMemory& fullest(const planner::RankedPlan& ranked) {
-  return ranked.estimate.memory[planner::fullest_task(ranked.estimate.memory)];
+  return ranked.estimate.memory[planner::min_margin_task(ranked.estimate.memory)];
 }
 
 std::vector<std::string> plan_row(const predict::Scenario& scenario, const std::string& what,
                                   const planner::RankedPlan& ranked) {
-  const std::size_t task = planner::fullest_task(ranked.estimate.memory);
+  const std::size_t task = planner::min_margin_task(ranked.estimate.memory);
   const TaskMemory& memory = ranked.estimate.memory[task];
   return {what,
           std::string(name_of(ranked.placement)),
@@ -203,7 +206,7 @@ Sections plans_table(const predict::Scenario& scenario, const planner::JobFit& f
 Sections min_text(const predict::Scenario& scenario, const planner::JobFit& fit) {
   if (!fit.smallest) return "\nNo plan that fits was found on any cluster of this kind.\n";
   const planner::FittingCluster& smallest = *fit.smallest;
-  const std::size_t task = planner::fullest_task(smallest.ranked.estimate.memory);
+  const std::size_t task = planner::min_margin_task(smallest.ranked.estimate.memory);
   const TaskMemory& memory = fullest(smallest.ranked);
   std::string text =
       fmt::format("\nSmallest cluster of this kind with a plan that fits: {}; {} per iteration, {} of {} used in {}:\n",

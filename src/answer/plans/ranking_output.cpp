@@ -66,7 +66,7 @@ Json plan_json(const RankingAnswer& answer, std::size_t index) {
   const plan::Job& job = answer.scenario.job;
   const planner::RankedPlan& plan = answer.ranking.plans[index];
   const predict::Estimate& estimate = plan.estimate;
-  const std::size_t task = planner::fullest_task(estimate.memory);
+  const std::size_t task = planner::min_margin_task(estimate.memory);
   Json object{{"placement", name_of(plan.placement)},
               {"tie", index > 0 && index <= answer.ranking.ties},
               {"iteration_seconds", json_seconds(estimate.iteration_seconds)},
@@ -137,7 +137,7 @@ std::vector<std::string> row_of(const RankingAnswer& answer, std::size_t index) 
   const plan::Job& job = answer.scenario.job;
   const RankedPlan& plan = answer.ranking.plans[index];
   const predict::Estimate& estimate = plan.estimate;
-  const std::size_t task = planner::fullest_task(estimate.memory);
+  const std::size_t task = planner::min_margin_task(estimate.memory);
   const predict::TaskMemory& memory = estimate.memory[task];
   std::vector<std::string> row{fmt::format("{}{}", index + 1, index > 0 && index <= answer.ranking.ties ? "=" : ""),
                                std::string(name_of(plan.placement)), seconds_text(estimate.iteration_seconds)};

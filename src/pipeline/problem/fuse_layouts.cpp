@@ -207,8 +207,9 @@ void add_remarks(const ModelLayout& first, const ModelLayout& second, FusedLayou
         fmt::format("each stage of {} in this problem merges {} consecutive stages of the model: within a merged op, "
                     "each of these is busy 1/{} of the time",
                     fused.merged_model == 0 ? first.name : second.name, fused.merged_stages, fused.merged_stages));
-  fused.notes.push_back(fmt::format("{} of {} and {} of {} are fused on {} of {}", plural(fused.copies[0], "pipeline"),
-                                    first.name, plural(fused.copies[1], "pipeline"), second.name,
+  fused.notes.push_back(fmt::format("{} of {} and {} of {} are fused on {} of {} each",
+                                    plural(fused.copies[0], "pipeline"), first.name,
+                                    plural(fused.copies[1], "pipeline"), second.name,
                                     plural(fused.problem.devices, "device"), plural(fused.tensor_parallel, "GPU")));
   fused.notes.push_back(
       fused.groups == 1

@@ -8,7 +8,7 @@
 
 namespace dovetail::pipeline {
 
-/// A rule that a schedule breaks.
+/// A rule that a schedule can break.
 enum class Rule {
   unknown_op,    ///< the problem does not have this op
   wrong_device,  ///< the op's stage is on another device

@@ -164,8 +164,8 @@ void add_pairs(const predict::Scenario& scenario, const Origin& from, const Plan
 /// Copies the figures of an estimate into a change.
 void fill(const predict::Estimate& estimate, Change& change) {
   change.iteration_seconds = estimate.iteration_seconds;
-  change.fullest = fullest_task(estimate.memory);
-  change.margin = estimate.memory[change.fullest].margin();
+  change.min_margin_task = min_margin_task(estimate.memory);
+  change.margin = estimate.memory[change.min_margin_task].margin();
   change.fit = estimate.fit();
   change.missing = missing_of(estimate.memory).bytes;
 }
@@ -261,17 +261,17 @@ void reestimate(const predict::Scenario& scenario, Change& change) {
   fill(predict::estimate(scenario, change.plan), change);
 }
 
-std::size_t fullest_task(const std::vector<predict::TaskMemory>& memory) {
-  std::optional<std::size_t> fullest;
+std::size_t min_margin_task(const std::vector<predict::TaskMemory>& memory) {
+  std::optional<std::size_t> found;
   for (std::size_t task = 0; task < memory.size(); ++task)
-    if (memory[task].usable > 0 && (!fullest || memory[task].margin() < memory[*fullest].margin())) fullest = task;
-  DOVETAIL_ASSERT(fullest.has_value());
-  return *fullest;
+    if (memory[task].usable > 0 && (!found || memory[task].margin() < memory[*found].margin())) found = task;
+  DOVETAIL_ASSERT(found.has_value());
+  return *found;
 }
 
 Missing missing_of(const std::vector<predict::TaskMemory>& memory) {
   Missing missing;
-  missing.task = fullest_task(memory);
+  missing.task = min_margin_task(memory);
   missing.bytes = std::max<std::int64_t>(0, -memory[missing.task].margin());
   for (std::size_t task = 0; task < memory.size(); ++task)
     if (const std::int64_t bytes = memory[task].host - memory[task].host_memory;

@@ -43,8 +43,8 @@ struct Change {
   std::vector<std::size_t> tasks;  ///< tasks that change, or that become fused or unfused
   plan::Plan plan;
   double iteration_seconds = 0;
-  std::int64_t margin = 0;  ///< min bytes left on a device of any task; negative: bytes missing
-  std::size_t fullest = 0;  ///< task with this margin
+  std::int64_t margin = 0;     ///< min bytes left on a device of any task; negative: bytes missing
+  std::size_t min_margin_task = 0;  ///< task with this margin
   predict::Fit fit = predict::Fit::fits;
   std::int64_t missing = 0;  ///< largest shortage in bytes, of a device or of a node's host memory; 0: the plan fits
 };
@@ -60,13 +60,13 @@ void reestimate(const predict::Scenario& scenario, Change& change);
 
 /// Returns the task that leaves the least memory free on a device. `memory`: [task of the workflow]. REQUIRES: at least
 /// one task is not a rule.
-std::size_t fullest_task(const std::vector<predict::TaskMemory>& memory);
+std::size_t min_margin_task(const std::vector<predict::TaskMemory>& memory);
 
 /// The largest shortage in an estimate, either of device memory or of a node's host memory.
 struct Missing {
   std::int64_t bytes = 0;  ///< 0: it fits
   bool host = false;       ///< true: host memory is short; false: device memory
-  std::size_t task = 0;    ///< task with the shortage; without a shortage, fullest_task()
+  std::size_t task = 0;    ///< task with the shortage; without a shortage, min_margin_task()
 };
 
 /// Returns the largest shortage. `memory`: [task of the workflow]. REQUIRES: at least one task is not a rule.

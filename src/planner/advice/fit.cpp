@@ -62,7 +62,7 @@ RankedPlan ranked_plan(const SearchSpace& space, const std::pair<Placement, Sele
 
 std::int64_t min_margin(const RankedPlan& ranked) {
   const std::vector<predict::TaskMemory>& memory = ranked.estimate.memory;
-  return memory[fullest_task(memory)].margin();
+  return memory[min_margin_task(memory)].margin();
 }
 
 /// Returns the fastest plan that fits among the plans that descent finds on the meshes of the named placements.

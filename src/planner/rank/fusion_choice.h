@@ -65,7 +65,7 @@ class FusionChooser {
 };
 
 /// Returns a lower bound on the iteration seconds of the plan with its fastest fusion. Assumes that fused training
-/// takes no longer than its lower bound, and makes no schedule. REQUIRES: the plan fuses nothing.
+/// takes exactly its lower bound, and makes no schedule. REQUIRES: the plan fuses nothing.
 double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Returns, for each fusion that `plan` lacks, a full sentence with the reason: nothing to fuse, an obstacle, no gain,

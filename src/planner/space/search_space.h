@@ -60,7 +60,7 @@ struct SearchSpace {
   /// form: on any mesh.
   bool has_choices(std::size_t task, std::int32_t mesh) const;
   bool has_choices(std::size_t task) const;
-  /// Returns whether the task and all tasks that share its mesh have a choice on the mesh.
+  /// Returns whether the task and all tasks that must share its mesh have a choice on the mesh.
   bool is_open(std::size_t task, std::int32_t mesh) const;
   const Choice& choice(std::size_t task, SelectedChoice selected) const {
     return choices[task][shapes[static_cast<std::size_t>(selected.mesh)]][static_cast<std::size_t>(selected.choice)];

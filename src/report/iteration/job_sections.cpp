@@ -249,7 +249,7 @@ std::vector<std::string> ranking_row(const answer::SimulationAnswer& simulated, 
   const predict::Estimate& estimate = *candidate.estimate;
   const predict::Estimate& shown = simulated.simulation.closed;
   const double lost = estimate.iteration_seconds - shown.iteration_seconds;
-  const std::size_t fullest = planner::fullest_task(estimate.memory);
+  const std::size_t fullest = planner::min_margin_task(estimate.memory);
   const bool tie =
       !candidate.shown && std::abs(lost) <= simulated.scenario.software.efficiency.error * shown.iteration_seconds;
   return {std::to_string(number),
@@ -357,7 +357,7 @@ Table memory_table(const answer::SimulationAnswer& simulated) {
   const bool offloads =
       std::any_of(memory.begin(), memory.end(), [](const predict::TaskMemory& of) { return of.host > 0; });
   if (offloads) table.columns.push_back({"host memory"});
-  const std::size_t fullest = planner::fullest_task(memory);
+  const std::size_t fullest = planner::min_margin_task(memory);
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (simulated.scenario.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
     const predict::TaskMemory& of = memory[task];

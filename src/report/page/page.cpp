@@ -14,7 +14,7 @@ namespace dovetail::report {
 namespace {
 
 /// Returns a row per page with a column for each figure name of any page.
-Table figure_table(const std::vector<Page>& pages) {
+Table metric_table(const std::vector<Page>& pages) {
   Table table;
   table.title = "Side by side";
   table.columns = {{"file", Align::left}};
@@ -43,7 +43,7 @@ Page join_pages(std::vector<Page> pages) {
   Page joined;
   joined.title = fmt::format("{} and {} more", pages.front().title, pages.size() - 1);
   joined.subtitle = fmt::format("{} in one report.", answer::counted(static_cast<std::int64_t>(pages.size()), "file"));
-  joined.sections.push_back(figure_table(pages));
+  joined.sections.push_back(metric_table(pages));
   for (Page& page : pages) {
     for (Section& section : page.sections) {
       std::visit([&](auto& content) { content.title = fmt::format("{}: {}", page.title, content.title); }, section);

@@ -69,8 +69,8 @@ class PhasePrograms {
 /// Measured times of the latest runs of each training phase. Used only on rank 0; empty on other ranks.
 class MeasuredPhases {
  public:
-  /// Adds the times of a run of a phase of these tasks. Each rank's times are by its own clock. `phase` must stay valid
-  /// and have the programs of all ranks.
+  /// Adds the op times of one run of the phase that trains `tasks`. Each rank's times are on its own clock. `phase`
+  /// must contain the programs of all ranks, and must outlive this object or the next add() for the same tasks.
   void add(const std::vector<std::size_t>& tasks, const PhaseProgram& phase, execute::ReplayTimes times);
 
   /// Returns each op's median time over the latest runs; empty for a phase without runs.

@@ -14,7 +14,7 @@
 
 namespace dovetail::trainers {
 
-/// A statement about a setting.
+/// A statement about a setting or about the run.
 struct Finding {
   std::string key;           ///< the trainer's key; empty: not about a single setting
   std::string what;          ///< the statement: "16: modeled as ..."

@@ -70,7 +70,9 @@ base::Result<std::optional<std::int64_t>> optional_integer(const syntax::Setting
   const auto number = parsed_number<double>(setting->text);
   if (number && *number >= -1 && *number <= static_cast<double>(max_whole) && *number == std::floor(*number))
     return std::optional(static_cast<std::int64_t>(*number));
-  return setting_error(tree, key, fmt::format("is {}; accepted: an integer", base::quote(value_text(*setting))));
+  return setting_error(
+      tree, key,
+      fmt::format("is {}; accepted: an integer from -1 to {}", base::quote(value_text(*setting)), max_whole));
 }
 
 base::Result<std::optional<double>> optional_number(const syntax::SettingTree& tree, std::string_view key) {

@@ -115,7 +115,9 @@ base::Status read_megatron(const syntax::SettingTree& tree, int devices, const l
   if (devices % instance != 0)
     return setting_error(
         tree, tensor ? tensor_key : "policy.megatron_cfg.tensor_model_parallel_size",
-        fmt::format("is {}; accepted: a degree that divides the {} GPUs of generation", all.layout.tensor, devices));
+        fmt::format("is {}, with a pipeline degree of {}; accepted: a product of degrees that divides the {} GPUs of "
+                    "generation",
+                    all.layout.tensor, all.layout.pipeline, devices));
   all.layout.data = devices / instance;
   if (model.experts) {
     const std::string key = keys + ".expert_model_parallel_size";

@@ -410,8 +410,9 @@ base::Status check_copies(const OpenrlhfDraft& draft) {
   if (batches >= layout.data) return {};
   return setting_error(
       draft.tree, key,
-      fmt::format("makes {} micro-batches for {} replicas of the actor, which OpenRLHF rejects; accepted: at most {}",
-                  batches, layout.data,
+      fmt::format("is {}, which makes {} micro-batches for {} replicas of the actor, so OpenRLHF rejects it; accepted: "
+                  "at most {}",
+                  sequences, batches, layout.data,
                   std::max<std::int64_t>(draft.run.prompts * draft.run.samples_per_prompt / layout.data, 1)));
 }
 

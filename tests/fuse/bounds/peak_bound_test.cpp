@@ -56,7 +56,7 @@ TEST_P(BundledPeak, StopsAtAKnownPeak) {
 
 INSTANTIATE_TEST_SUITE_P(Twelve, BundledPeak,
                          testing::Values(InstancePeaks{"exp0", 2'000'000, 13'650'000, 15'950'000},
-                                         InstancePeaks{"exp1", 13'650'000, 15'600'000, 15'600'000},
+                                         InstancePeaks{"exp1", 13'650'000, 15'600'000, 15'750'000},
                                          InstancePeaks{"exp2", 15'600'000, 15'600'000, 15'600'000},
                                          InstancePeaks{"exp3", 1'950'000, 13'650'000, 16'950'000},
                                          InstancePeaks{"exp4", 13'650'000, 15'600'000, 16'950'000},

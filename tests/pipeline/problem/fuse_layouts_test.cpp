@@ -50,7 +50,7 @@ TEST(FuseLayouts, ThePapersExample) {
               ElementsAre(ElementsAre(DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3))));
   EXPECT_THAT(fused->problem.models[1].replicas,
               ElementsAre(ElementsAre(DeviceId(1), DeviceId(0)), ElementsAre(DeviceId(3), DeviceId(2))));
-  EXPECT_THAT(fused->notes, ElementsAre("1 pipeline of A and 2 pipelines of B are fused on 4 devices of 2 GPUs",
+  EXPECT_THAT(fused->notes, ElementsAre("1 pipeline of A and 2 pipelines of B are fused on 4 devices of 2 GPUs each",
                                         "these pipelines form the only fused group"));
   EXPECT_THAT(fused->warnings, IsEmpty());
 }
@@ -65,10 +65,11 @@ TEST(FuseLayouts, MakesThePublishedProblems) {
   EXPECT_EQ(merged->problem, find_instance("exp0")->problem);
   EXPECT_EQ(merged->merged_stages, 2);
   EXPECT_EQ(merged->merged_model, 1);
-  EXPECT_THAT(merged->notes, ElementsAre("each stage of 13B in this problem merges 2 consecutive stages of the model: "
-                                         "within a merged op, each of these is busy 1/2 of the time",
-                                         "1 pipeline of 33B and 2 pipelines of 13B are fused on 8 devices of 8 GPUs",
-                                         "these pipelines form the only fused group"));
+  EXPECT_THAT(merged->notes,
+              ElementsAre("each stage of 13B in this problem merges 2 consecutive stages of the model: "
+                          "within a merged op, each of these is busy 1/2 of the time",
+                          "1 pipeline of 33B and 2 pipelines of 13B are fused on 8 devices of 8 GPUs each",
+                          "these pipelines form the only fused group"));
   const auto groups =
       fuse_layouts(layout("65B", 4, 16, 8, 64, 2, 164), layout("33B", 4, 16, 8, 64, 1, 100), TimeUnit::tick);
   EXPECT_EQ(groups->problem, find_instance("exp9")->problem);

@@ -34,7 +34,7 @@ void expect_evaluated(const predict::Scenario& scenario, const plan::Plan& plan,
   EXPECT_TRUE(estimate.fits());
   EXPECT_EQ(change.missing, 0);
   EXPECT_DOUBLE_EQ(change.iteration_seconds, estimate.iteration_seconds);
-  EXPECT_EQ(change.margin, estimate.memory[change.fullest].margin());
+  EXPECT_EQ(change.margin, estimate.memory[change.min_margin_task].margin());
   for (const predict::TaskMemory& memory : estimate.memory)
     EXPECT_TRUE(memory.usable == 0 || change.margin <= memory.margin());
   if (change.kind == ChangeKind::fusion || change.kind == ChangeKind::threshold) {

@@ -13,7 +13,7 @@ namespace {
 const RankOptions quick = test::quick_options();
 
 std::int64_t min_margin(const predict::Estimate& estimate) {
-  return estimate.memory[fullest_task(estimate.memory)].margin();
+  return estimate.memory[min_margin_task(estimate.memory)].margin();
 }
 
 /// Returns whether the search finds a plan that fits on the cluster.
