@@ -1,5 +1,6 @@
 #include "cluster/cluster_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -29,8 +30,7 @@ std::string gpu_error(const std::string& gpu) {
   return error_of("cluster: {nodes: 1, gpus_per_node: 8, gpu: " + gpu + "}");
 }
 
-const std::string bundled =
-    "A100-40, A100-80, A800-80, H100-80, H800-80, H200, H20-96, B200, GB200, L40S, RTX-4090, A6000-48, V100-32, MI300X";
+const std::string bundled = fmt::format("{}", fmt::join(gpu_names(), ", "));
 const std::string bandwidths =
     "accepted: a bandwidth such as `50GB/s`, `46.5GiB/s`, `400Gb/s` (bits) or a number of bytes/s";
 const std::string memories = "accepted: an amount of memory such as `80GiB`, `2TB` or a number of bytes";

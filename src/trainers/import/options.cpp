@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <charconv>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -64,6 +63,14 @@ ClusterChoice plain_cluster(std::int64_t nodes, std::int64_t gpus_per_node, cons
           .gpus_per_node = gpus_per_node};
 }
 
+base::Result<cluster::Gpu> gpu_of_option(std::string_view name) {
+  base::Result<cluster::Gpu> gpu = cluster::find_gpu(name);
+  if (gpu.ok()) return gpu;
+  return base::bad_input(gpu.error().message +
+                         ", or --cluster FILE with `cluster: {nodes: 1, gpus_per_node: 8, gpu: {name: NAME, memory: "
+                         "80GiB, bandwidth: 3.35TB/s, bf16: 989TFLOP/s}}`");
+}
+
 base::Result<std::optional<ClusterChoice>> chosen_cluster(const ImportOptions& options) {
   if (!options.cluster) return std::optional<ClusterChoice>();
   if (options.gpu) return base::bad_input("--cluster and --gpu cannot be combined: --cluster already sets the GPU");
@@ -72,7 +79,7 @@ base::Result<std::optional<ClusterChoice>> chosen_cluster(const ImportOptions& o
     DOVETAIL_TRY(ClusterChoice choice, choice_in_file(*options.cluster));
     return std::optional(std::move(choice));
   }
-  DOVETAIL_TRY(const cluster::Gpu gpu, cluster::find_gpu(parts.gpu));
+  DOVETAIL_TRY(const cluster::Gpu gpu, gpu_of_option(parts.gpu));
   const std::int64_t nodes = parts.counts.size() == 2 ? parts.counts.front() : 1;
   return std::optional(plain_cluster(nodes, parts.counts.back(), gpu.name));
 }

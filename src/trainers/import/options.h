@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/gpu.h"
 
 namespace dovetail::trainers {
 
@@ -37,6 +39,10 @@ struct ClusterChoice {
 /// Parses `--cluster`: NODESxGPUSxTYPE, GPUSxTYPE, or a file with a `cluster`. Returns nullopt if it is not given.
 /// Returns an Error if it is malformed or the nodes in the file differ.
 base::Result<std::optional<ClusterChoice>> chosen_cluster(const ImportOptions& options);
+
+/// Finds the GPU that `--gpu` or `--cluster` names. The Error for an unknown name also says how to specify a GPU that is
+/// not bundled.
+base::Result<cluster::Gpu> gpu_of_option(std::string_view name);
 
 /// GPU type assumed without `--gpu` and `--cluster`.
 inline constexpr const char* assumed_gpu = "H100-80";

@@ -119,7 +119,7 @@ base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::i
                         ImportedRun& run) {
   if (!options.gpu)
     run.assumed.push_back({"", fmt::format("GPUs are assumed to be {}; set --gpu for another type", assumed_gpu)});
-  DOVETAIL_TRY(const cluster::Gpu gpu, cluster::find_gpu(options.gpu.value_or(assumed_gpu)));
+  DOVETAIL_TRY(const cluster::Gpu gpu, gpu_of_option(options.gpu.value_or(assumed_gpu)));
   run.cluster = plain_cluster(nodes, gpus_per_node, gpu.name);
   return {};
 }
