@@ -377,9 +377,10 @@ LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::
     if (figures.sigma)
       return {figures, rounded_mean, fmt::format("longest in a typical step: {:.0f}", *logged.longest)};
   }
-  figures.sigma = default_sigma;
+  figures.sigma = workflow::default_sigma;
   if (!workflow::find_fault(figures))
-    return {figures, rounded_mean, fmt::format("the log does not record the spread: assuming sigma {}", default_sigma)};
+    return {figures, rounded_mean,
+            fmt::format("the log does not record the spread: assuming sigma {}", workflow::default_sigma)};
   return {std::nullopt, rounded_mean,
           "no spread matches the mean and the cap: assuming that all lengths equal the mean"};
 }

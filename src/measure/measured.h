@@ -115,15 +115,12 @@ std::optional<LoggedLengths> logged_responses(const MeasuredRun& run);
 std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run);
 
 /// Log-normal lengths with the logged mean, cut at `cap`. The spread reproduces the logged fraction at the cap,
-/// otherwise the logged maximum of `draws` lengths. Without either, it is default_sigma.
+/// otherwise the logged maximum of `draws` lengths. Without either, it is workflow::default_sigma.
 struct LengthsOfLog {
   std::optional<workflow::LengthFigures> figures;  ///< nullopt: no spread fits, so all lengths equal the mean
   std::int64_t mean = 1;                           ///< tokens, rounded
   std::string spread;                              ///< description of the source of the spread
 };
 LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::int64_t draws);
-
-/// Standard deviation of the logarithm of response lengths if none is specified.
-inline constexpr double default_sigma = 0.8;
 
 }  // namespace dovetail::measure

@@ -1,6 +1,6 @@
 #include "trainers/import_run.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +14,7 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "plan/job_file.h"
+#include "syntax/files.h"
 #include "syntax/shell/launch.h"
 #include "trainers/areal/areal.h"
 #include "trainers/import/imported_run.h"
@@ -38,6 +39,39 @@ const TrainerReader* named_reader(std::string_view path) {
   for (const TrainerReader* const reader : readers)
     if (path.starts_with(reader->name) && path.substr(reader->name.size()).starts_with(':')) return reader;
   return nullptr;
+}
+
+/// A trainer that is not supported, and text that only its programs or configurations contain.
+struct OtherTrainer {
+  std::string_view name;
+  std::string_view text;
+};
+constexpr std::array other_trainers{OtherTrainer{"rLLM", "rllm/"},
+                                    OtherTrainer{"rLLM", "rllm."},
+                                    OtherTrainer{"EasyR1", "verl.trainer.main config="},
+                                    OtherTrainer{"EasyR1", "rollout_batch_size:"},
+                                    OtherTrainer{"SkyRL", "skyrl_train"},
+                                    OtherTrainer{"SkyRL", "skyrl."},
+                                    OtherTrainer{"open-r1", "open_r1"},
+                                    OtherTrainer{"LLaMA-Factory", "llamafactory"},
+                                    OtherTrainer{"LLaMA-Factory", "finetuning_type:"},
+                                    OtherTrainer{"TRL", "trl "},
+                                    OtherTrainer{"prime-rl", "prime_rl"},
+                                    OtherTrainer{"prime-rl", "[orchestrator"}};
+
+/// Returns a remark about the unsupported trainer to which the text belongs: " (it is of rLLM, which is not
+/// supported)", or an empty string.
+std::string remark_on(std::string_view text) {
+  for (const OtherTrainer& other : other_trainers)
+    if (text.find(other.text) != std::string_view::npos)
+      return fmt::format(" (it looks like {}, which is not supported)", other.name);
+  return "";
+}
+
+std::string names_of_trainers() {
+  std::vector<std::string_view> names;
+  for (const TrainerReader* const reader : readers) names.push_back(reader->name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string names_of_configurations() {
@@ -164,6 +198,28 @@ struct Reading {
   std::optional<syntax::Launch> launch = std::nullopt;  ///< for a launch script
 };
 
+/// Makes sure that the user's arguments change the launch. Appends them to a command that is alone in its file, and
+/// returns whether it did. Returns an Error for any other script that does not use them.
+base::Result<bool> append_unused_arguments(const syntax::ScriptRequest& script, const syntax::TrainerTest& is_trainer,
+                                           const syntax::ScriptOutcome& outcome, syntax::Launch& launch) {
+  if (script.arguments.empty()) return false;
+  syntax::ScriptRequest bare = script;
+  bare.arguments.clear();
+  auto without = syntax::evaluate_script(bare);
+  if (!without.ok()) return false;
+  const auto launches = syntax::find_launches(*without, bare, is_trainer);
+  const auto differs = [&launch](const syntax::Launch& other) { return !is_same(launch, other); };
+  if (!launches.ok() || std::ranges::all_of(*launches, differs)) return false;
+  if (outcome.commands.size() > 1 || script.content.starts_with("#!"))
+    return base::bad_input(
+        fmt::format("{} does not use its arguments, so {} would change nothing; accepted: a script whose command ends "
+                    "with \"$@\"",
+                    script.path, base::quote(script.arguments.front())));
+  for (const std::string& argument : script.arguments)
+    launch.arguments.push_back({.text = syntax::text_of(argument), .place = launch.place, .condition = {}});
+  return true;
+}
+
 base::Result<Reading> read_script(const ConfigurationFile& file, const std::string& root, const TrainerReader* named,
                                   const RunRequest& request) {
   const auto moved = std::make_shared<std::vector<MovedFile>>();
@@ -181,10 +237,21 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
   const auto is_sure = [named](const syntax::Launch& launch) { return reader_of(launch.entry, named).sure; };
   // If one program is certainly a trainer, the uncertain ones are assumed to prepare data or to evaluate.
   if (std::any_of(launches.begin(), launches.end(), is_sure)) std::erase_if(launches, std::not_fn(is_sure));
+  if (launches.empty() && !outcome.end) {
+    std::string commands;
+    for (const syntax::ReachedCommand& command : outcome.commands)
+      for (const syntax::Word& word : command.words) commands += describe(word.text) + " ";
+    return syntax::place_error(
+        outcome.sources, {.source = 0, .line = 1, .column = 1},
+        fmt::format("the script starts no supported trainer{}; accepted: a script that starts one of {}",
+                    remark_on(commands), names_of_trainers()));
+  }
   DOVETAIL_TRY(syntax::Launch launch, syntax::only_launch(outcome, launches));
+  DOVETAIL_TRY(const bool appended, append_unused_arguments(script, is_trainer, outcome, launch));
   const TrainerReader* const reader = reader_of(launch.entry, named).reader;
   auto run = reader->of_launch(launch, outcome.sources, request);
   if (!run.ok()) return with_unread(std::move(run).error(), outcome);
+  if (appended) run->run.assumed.push_back({"", "the arguments are added to the command, which has no \"$@\""});
   for (const MovedFile& each : *moved)
     run->run.assumed.push_back({"", fmt::format("{} was read instead of {}", each.read, each.named)});
   return Reading{.reader = reader,
@@ -228,8 +295,10 @@ base::Result<Reading> read_configuration(const ConfigurationFile& file, const st
       return read_command(file, *command, root, named, request);
     return base::Error{
         base::Failure::bad_input, file.name, 0, 0,
-        fmt::format("not a configuration of a supported trainer; accepted: configurations of {}, and launch scripts",
-                    names_of_configurations())};
+        fmt::format(
+            "not a configuration of a supported trainer{}; accepted: configurations of {}, and launch scripts of "
+            "{}",
+            remark_on(file.content), names_of_configurations(), names_of_trainers())};
   }
   if ((*found)->of_configuration == nullptr)
     return base::Error{base::Failure::bad_input, file.name, 0, 0,
@@ -289,6 +358,7 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
   DOVETAIL_TRY(Reading reading, is_script(file, content) ? read_script(read, root, named_reader(path), request)
                                                          : read_configuration(read, root, named_reader(path), request));
   ImportedRun& run = reading.run.run;
+  assume_spreads(options, run);
   DOVETAIL_TRY(std::string text, job_text(run, options));
   auto job = plan::parse_job(text, file);
   if (!job.ok()) {

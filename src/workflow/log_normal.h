@@ -23,6 +23,9 @@ struct LengthFigures {
 
 inline constexpr double max_sigma = 5.0;
 
+/// Value of `sigma` where the spread of response lengths is unknown.
+inline constexpr double default_sigma = 0.8;
+
 /// The first reason why statistics do not determine a distribution.
 struct FigureFault {
   std::string_view figure;  ///< the statistic at fault, such as "p90"; "" if there are too few

@@ -326,7 +326,7 @@ TEST(MeasuredLengths, RoundedFractionMeansAtLeastOne) {
 
 TEST(MeasuredLengths, MissingSpreadUsesTheDefault) {
   const LengthsOfLog lengths = lengths_of_log({.mean = 300}, 2048, 512);
-  EXPECT_EQ(lengths.figures->sigma, default_sigma);
+  EXPECT_EQ(lengths.figures->sigma, workflow::default_sigma);
   EXPECT_NE(lengths.spread.find("the log does not record the spread"), std::string::npos);
 }
 

@@ -51,7 +51,8 @@ struct ReadJob {
 
 base::Result<ReadJob> read_job(const JobInput& input, const Callbacks& callbacks) {
   DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
-  if (!trainers::is_foreign(input.path, text)) {
+  const bool is_job = text.find("dovetail/job@1") != std::string::npos;
+  if (!trainers::is_foreign(input.path, text) && (is_job || !has_import_options(input))) {
     if (has_import_options(input))
       return base::bad_input(
           fmt::format("{} is a job file; it cannot be combined with --gpu, --env, --lengths or other options for "

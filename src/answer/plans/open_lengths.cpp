@@ -7,7 +7,7 @@
 
 #include "answer/text/figures.h"
 #include "answer/text/text.h"
-#include "measure/measured.h"
+#include "workflow/log_normal.h"
 
 namespace dovetail::answer {
 namespace {
@@ -45,7 +45,7 @@ predict::Scenario at_share_of_cap(const predict::Scenario& scenario, double shar
   plan::Job job = scenario.job;
   const std::int64_t cap = job.workload.response_length.longest();
   const double mean = share * static_cast<double>(cap);
-  const workflow::LengthFigures figures{.mean = mean, .sigma = measure::default_sigma, .cap = cap};
+  const workflow::LengthFigures figures{.mean = mean, .sigma = workflow::default_sigma, .cap = cap};
   const std::int64_t fixed = std::max<std::int64_t>(1, std::llround(mean));
   workflow::set_responses(job.workload, workflow::find_fault(figures) ? workflow::LengthDistribution::fixed(fixed)
                                                                       : workflow::log_normal_lengths(figures));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/document.h"
+#include "syntax/override.h"
 #include "syntax/shell/run.h"
 
 namespace dovetail::syntax {
@@ -82,7 +83,8 @@ std::size_t end_of_flag(const std::vector<Word>& words) {
 EntryPoint entry_at(const LaunchSearch& search, const ReachedCommand& command, std::size_t at, bool is_module) {
   return {.name = std::string(known_text(command.words, at)),
           .is_module = is_module,
-          .has_configuration = search.flag_end > at + 1};
+          .has_configuration = search.flag_end > at + 1,
+          .has_overrides = at + 1 < command.words.size() && is_override(command.words[at + 1])};
 }
 
 void add_launch(LaunchSearch& search, const ReachedCommand& command, std::size_t at, bool is_module) {
@@ -252,12 +254,6 @@ base::Status search_commands(LaunchSearch& search, const std::vector<ReachedComm
   return {};
 }
 
-bool is_same(const Launch& one, const Launch& other) {
-  const auto same = [](const Word& a, const Word& b) { return a.text == b.text && a.condition == b.condition; };
-  return one.entry.name == other.entry.name &&
-         std::equal(one.arguments.begin(), one.arguments.end(), other.arguments.begin(), other.arguments.end(), same);
-}
-
 base::Error at_place(const ScriptOutcome& outcome, const Place& place, std::string message) {
   return {.failure = base::Failure::bad_input,
           .path = outcome.sources[static_cast<std::size_t>(place.source)],
@@ -267,6 +263,12 @@ base::Error at_place(const ScriptOutcome& outcome, const Place& place, std::stri
 }
 
 }  // namespace
+
+bool is_same(const Launch& one, const Launch& other) {
+  const auto same = [](const Word& a, const Word& b) { return a.text == b.text && a.condition == b.condition; };
+  return one.entry.name == other.entry.name &&
+         std::equal(one.arguments.begin(), one.arguments.end(), other.arguments.begin(), other.arguments.end(), same);
+}
 
 base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const ScriptRequest& request,
                                                 const TrainerTest& is_trainer) {

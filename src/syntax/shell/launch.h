@@ -16,6 +16,7 @@ struct EntryPoint {
   std::string name;                ///< "verl.trainer.main_ppo", or the path of a script
   bool is_module = false;          ///< whether the name follows `-m`
   bool has_configuration = false;  ///< whether the arguments include `--config`
+  bool has_overrides = false;      ///< whether the first argument is a Hydra override
 };
 
 /// Returns whether an entry point belongs to a trainer.
@@ -38,7 +39,10 @@ struct Launch {
 base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const ScriptRequest& request,
                                                 const TrainerTest& is_trainer);
 
-/// Returns the only launch of a script; equal launches count as one. Returns an Error if there is no launch, if
+/// Returns whether two launches start the same program with the same arguments.
+bool is_same(const Launch& one, const Launch& other);
+
+/// Returns the only launch of a script; launches that are the same count as one. Returns an Error if there is no launch, if
 /// launches differ, or if an unknown value decides whether the trainer starts.
 base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector<Launch>& launches);
 

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor_file.h"
 #include "base/document.h"
 #include "base/utf8.h"
 #include "plan/job_file.h"
+#include "workflow/log_normal.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -29,6 +31,14 @@ std::string yaml_scalar(std::string_view text) {
     quoted += c;
   }
   return quoted + "\"";
+}
+
+/// Returns whether a length option gives one statistic, which leaves the spread open: "mean=900", "p50=700,cap=4096".
+bool lacks_spread(const std::optional<std::string>& given) {
+  if (!given || given->starts_with("file=") || given->starts_with("sigma=") || given->find('=') == std::string::npos)
+    return false;
+  const std::string parts = "," + *given;
+  return std::ranges::count(parts, ',') - (parts.find(",cap=") != std::string::npos ? 1 : 0) == 1;
 }
 
 /// Converts a length option to YAML: "mean=900,p90=2000" to a map with the cap, "file=lengths.csv" to a map, "900" as
@@ -58,6 +68,7 @@ base::Result<std::string> lengths_text(std::string_view option, const std::optio
     map += fmt::format("{}: {}, ", part.substr(0, equals), part.substr(equals + 1));
     begin = end + 1;
   }
+  if (lacks_spread(given)) map += fmt::format("sigma: {}, ", workflow::default_sigma);
   const bool has_cap = ("," + text).find(",cap=") != std::string::npos;
   return "{" + (has_cap ? map.substr(0, map.size() - 2) : map + fmt::format("cap: {}", cap)) + "}";
 }
@@ -152,6 +163,16 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
   text += fmt::format("cluster: {}\nsoftware: {{{}training: {}{}{}}}\n", run.cluster.text, framework, run.training,
                       more.empty() ? "" : ", ", more);
   return text + fixed_text(run);
+}
+
+void assume_spreads(const ImportOptions& options, ImportedRun& run) {
+  for (const auto& [option, given] :
+       {std::pair{"--prompt-length", options.prompt_length}, std::pair{"--response-length", options.response_length}})
+    if (lacks_spread(given))
+      run.assumed.push_back(
+          {"", fmt::format("{} {}: the spread is not given; assumed to be sigma={}, the standard deviation of the "
+                           "logarithm of the length",
+                           option, *given, workflow::default_sigma)});
 }
 
 base::Status check_given_lengths(const ImportedRun& run, const ImportOptions& options,

@@ -84,6 +84,10 @@ struct ImportedRun {
 /// Unspecified lengths default to their cap. Returns an Error if a length in `options` is malformed.
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options);
 
+/// Records in `assumed` that a length option with one statistic, such as mean=900, is read with
+/// workflow::default_sigma as its spread.
+void assume_spreads(const ImportOptions& options, ImportedRun& run);
+
 /// Returns an Error if the lengths in `options`, as parsed into `workload`, exceed the caps of the run.
 base::Status check_given_lengths(const ImportedRun& run, const ImportOptions& options,
                                  const workflow::Workload& workload);

@@ -300,6 +300,28 @@ std::string untraced(std::string_view line) {
   return text;
 }
 
+/// Returns the command of a failed verl run, whose overrides Hydra prints as a Python list: "Error executing job with
+/// overrides: ['trainer.nnodes=1']". Empty for any other line.
+std::string failed_command(std::string_view line) {
+  constexpr std::string_view intro = "Error executing job with overrides: [";
+  const std::size_t begin = line.find(intro);
+  if (begin == std::string_view::npos || line.find("actor_rollout_ref.", begin) == std::string_view::npos) return "";
+  std::string command = "python3 -m verl.trainer.main_ppo";
+  char quote = '\0';
+  for (const char c : line.substr(begin + intro.size())) {
+    if (quote == '\0' && (c == '\'' || c == '"')) {
+      quote = c;
+      command += " '";
+    } else if (quote != '\0' && c == quote) {
+      quote = '\0';
+      command += '\'';
+    } else if (quote != '\0') {
+      command += c == '\'' ? "'\\''" : std::string(1, c);
+    }
+  }
+  return command;
+}
+
 }  // namespace
 
 std::optional<LoggedCommand> find_logged_command(std::string_view content, const syntax::TrainerTest& is_trainer) {
@@ -308,6 +330,8 @@ std::optional<LoggedCommand> find_logged_command(std::string_view content, const
   for (int number = 1; !content.empty(); ++number) {
     const std::string_view line = content.substr(0, content.find('\n'));
     content.remove_prefix(std::min(line.size() + 1, content.size()));
+    if (const std::string failed = failed_command(line); !failed.empty())
+      return LoggedCommand{.script = found.script + failed, .line = number, .is_traced = true};
     const std::string text = untraced(line);
     if (!is_within && starts_trainer(text, is_trainer)) {
       found.line = number;

@@ -424,14 +424,12 @@ bool is_openrlhf_entry(const syntax::EntryPoint& entry) {
 
 base::Result<ReadRun> openrlhf_run(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                    const RunRequest& request) {
-  if (launch.entry.name.find("train_ppo") == std::string::npos)
-    return base::Error{.failure = base::Failure::bad_input,
-                       .path = sources[static_cast<std::size_t>(launch.place.source)],
-                       .line = launch.place.line,
-                       .column = launch.place.column,
-                       .message = fmt::format("{} trains without generation, which is not supported; accepted: "
-                                              "openrlhf.cli.train_ppo_ray",
-                                              launch.entry.name)};
+  const std::string& program = launch.entry.name;
+  if (program.find("train_ppo_ray") == std::string::npos)
+    return place_error(sources, launch.place,
+                       fmt::format("{} {}, which is not supported; accepted: openrlhf.cli.train_ppo_ray", program,
+                                   program.find("train_ppo") == std::string::npos ? "trains without generation"
+                                                                                  : "trains without Ray"));
   DOVETAIL_TRY(const syntax::Arguments arguments, syntax::parse_arguments(openrlhf_flags(), launch.arguments, sources));
   OpenrlhfDraft draft{.tree = arguments.tree, .request = request};
   draft.run.name = request.name;

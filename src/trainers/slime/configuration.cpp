@@ -253,8 +253,8 @@ base::Status add_slime_training(SlimeDraft& draft) {
 }
 
 bool is_slime_entry(const syntax::EntryPoint& entry) {
-  // slime is configured only by flags. A train.py with a configuration file belongs to another trainer.
-  if (entry.is_module || entry.has_configuration) return false;
+  // slime is configured only by flags. A train.py with a configuration file or Hydra overrides is another trainer's.
+  if (entry.is_module || entry.has_configuration || entry.has_overrides) return false;
   const std::string name = syntax::name_of(entry.name, "");
   return name == "train.py" || name == "train_async.py";
 }

@@ -110,6 +110,8 @@ const LogKeys& verl_log_keys() {
                                       {"generate_sequences", part},
                                       {"generate_async", part},
                                       {"generation_timing", part},
+                                      {"agent_loop/slowest/prompt_length", rate},
+                                      {"agent_loop/slowest/response_length", rate},
                                       {"agent_loop", part},
                                       {"tool_calls", part},
                                       {"compute_score", part},
