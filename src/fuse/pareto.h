@@ -16,8 +16,9 @@ namespace dovetail::fuse {
 /// The front begins with options.start and the constructions. Both ends are searched first, each with a quarter of the
 /// iterations: minimum makespan, then minimum peak. Then up to sixteen searches for the minimum peak at a deadline get
 /// a 32nd of the iterations each. Each deadline is in the largest interval between neighbors on the front in which a
-/// lower peak is not proven impossible. The size of an interval is its length times the difference of the neighbors'
-/// peaks. Every search runs solve_auto: the ends from options.start, the others from the left neighbor of the interval.
+/// peak below the left neighbor's may be possible. The size of an interval is its length times the difference of the
+/// neighbors' peaks. Every search runs solve_auto: the ends from options.start, the others from the left neighbor of
+/// the interval.
 ///
 /// `options.iterations` and `time_limit_seconds` cover the whole front and are divided in the same proportions. If
 /// `iterations` is absent, the first search that chooses a number determines the total. `objective`, `deadline` and
@@ -35,9 +36,9 @@ struct PointBounds {
   base::Memory peak;     ///< lower bound for schedules with at most the same makespan
 };
 
-/// Returns the bounds for `solution`, given the `bounds` of its problem. They combine proven_makespan and proven_peak
-/// of the solution with peak_activation_bound and makespan_bound, each at the cost that `proof` allows. The makespan
-/// bound also excludes deadlines for which peak_activation_bound without a search (work 0) proves a larger peak.
+/// Returns the best bounds for `solution` that follow from `bounds` (of its problem), its proven_makespan and
+/// proven_peak, peak_activation_bound and makespan_bound, each within the limits of `proof`. The makespan bound also
+/// excludes deadlines for which peak_activation_bound without a search (work 0) proves a larger peak.
 PointBounds point_bounds(const Solution& solution, const Bounds& bounds, const BoundOptions& proof);
 
 /// One step of a curve of lower bounds on the peak. Schedules that end before the makespan of the next step have a peak

@@ -1,5 +1,5 @@
-// Solver "auto": constructions, the pattern, the exact search and the local search, as the problem allows. Also splits
-// problems of several mini-batches into single mini-batches.
+// Solver "auto": constructions, the pattern, the exact search and the local search, depending on the problem's size.
+// Also splits problems of several mini-batches into single mini-batches.
 #pragma once
 
 #include <cstdint>

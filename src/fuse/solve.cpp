@@ -42,7 +42,7 @@ std::optional<std::string> find_fault(const SolveOptions& options, const Problem
   if (options.iterations_alone && *options.iterations_alone < 1)
     return fmt::format("iterations_alone must be at least 1, got {}", *options.iterations_alone);
   if (options.time_limit_seconds && !(*options.time_limit_seconds > 0 && std::isfinite(*options.time_limit_seconds)))
-    return "time_limit_seconds must be above 0; omit it for no limit";
+    return "time_limit_seconds must be a finite number above 0; omit it for no limit";
   if (options.robustness_percent < 0 || options.robustness_percent > 100)
     return fmt::format("robustness_percent must be from 0 to 100, got {}", options.robustness_percent);
   if (options.deadline && options.deadline->count() < 1)

@@ -18,7 +18,7 @@ struct Solved {
   Solution solution;
   Bounds bounds;                ///< bounds of solution.problem: the requested problem or a derived one
   pipeline::Schedule schedule;  ///< with the capacity lowered to the memory cap; valid if `excess` is empty
-  std::vector<pipeline::CapacityExcess> excess;  ///< devices on which it does not fit
+  std::vector<pipeline::CapacityExcess> excess;  ///< devices whose limit the schedule exceeds
   double seconds = 0;                            ///< wall time of the solver
 };
 
@@ -33,7 +33,7 @@ struct Solved {
 /// Errors, by their base::Failure:
 /// - bad_input if the problem is invalid (pipeline::find_fault; pipeline::with_defaults fills in omitted values), an
 ///   option is out of range, the solver does not exist, or it is not applicable to this problem
-/// - infeasible if no schedule fits in memory, or if no schedule that was found does (the message describes the
+/// - infeasible if no schedule can fit in memory, if the solver found none that fits (the message describes the
 ///   excess), or if the time limit of options.cancellation expired before a schedule was found
 /// - interrupted if options.cancellation was requested before a schedule was found
 /// - lost if a process of options.exchange was lost before a schedule that fits was found
@@ -64,7 +64,7 @@ base::Result<Solved> run_solver(const Solver& solver, const pipeline::Problem& p
 Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOptions& options);
 
 /// Returns "device 3 holds 12.5 but may hold only 10 (2.5 too much); ..." for the eight devices with the largest
-/// excess, and the number of the others.
+/// excess, followed by the number of other devices with an excess: "; 2 more".
 std::string describe_excess(const std::vector<pipeline::CapacityExcess>& excess);
 
 }  // namespace dovetail::fuse

@@ -14,8 +14,8 @@ struct Solver {
   std::string_view summary;  ///< one-line description for lists
   bool in_compare = true;    ///< whether `compare` runs it by default
   bool is_baseline = false;  ///< whether speedups are relative to it
-  bool searches = false;  ///< whether it improves schedules iteratively, controlled by the search options; otherwise it
-                          ///< builds one schedule by rule
+  bool searches = false;     ///< whether it improves schedules iteratively, controlled by the search options;
+                             ///< constructions do not
   bool is_shared = false;    ///< whether several processes can share its chains (SolveOptions::exchange)
   bool is_weighing = false;  ///< whether it supports a weight for robustness (SolveOptions::robustness_percent)
   Answer (*solve)(const pipeline::Problem& problem, const SolveOptions& options) = nullptr;
@@ -24,8 +24,8 @@ struct Solver {
 /// Returns the solvers that do not search, in the order in which tables list them. They are fast and deterministic.
 std::span<const Solver> direct_solvers();
 
-/// Whether all direct solvers together take less than a second on `problem`, so that the time limit need not be checked
-/// between them.
+/// Whether all direct solvers together take at most about two seconds on `problem`, so that the time limit need not be
+/// checked between them.
 bool are_quick(const pipeline::Problem& problem);
 
 /// Returns all solvers, in the order in which tables list them. "auto" is last because it uses the others.

@@ -88,7 +88,8 @@ TEST(Solve, ReportsEveryOptionOutOfRange) {
   expect_fault([](SolveOptions& options) { options.iterations = 0; }, "iterations must be at least 1, got 0");
   expect_fault([](SolveOptions& options) { options.iterations_alone = 0; },
                "iterations_alone must be at least 1, got 0");
-  expect_fault([](SolveOptions& options) { options.time_limit_seconds = 0; }, "time_limit_seconds must be above 0");
+  expect_fault([](SolveOptions& options) { options.time_limit_seconds = 0; },
+               "time_limit_seconds must be a finite number above 0");
   expect_fault([](SolveOptions& options) { options.time_limit_seconds = std::numeric_limits<double>::quiet_NaN(); },
                "time_limit_seconds");
   expect_fault([](SolveOptions& options) { options.robustness_percent = 101; },

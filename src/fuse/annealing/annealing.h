@@ -36,9 +36,9 @@ std::optional<AnnealingParameters> published_parameters(const pipeline::Problem&
 AnnealingParameters fitted_parameters(const pipeline::Problem& problem, std::int64_t iterations);
 
 /// Runs `options.chains` chains. Chain i uses random stream (seed, i). All chains run the latency pass. In each run of
-/// the memory pass, only the chains with the best makespan of all take part. They start from their results of the
-/// latency pass, as FlexFusion's workers do. The latency pass ends early once the best chain meets the makespan bound.
-/// A run of the memory pass ends early once the best chain meets both the makespan bound and the peak bound. The
+/// the memory pass, only the chains whose makespan equals the overall best take part. They start from their results of
+/// the latency pass, as FlexFusion's workers do. The latency pass ends early once the best chain meets the makespan
+/// bound. A run of the memory pass ends early once the best chain meets both the makespan bound and the peak bound. The
 /// iterations, time limit and cancellation of `options` end all passes. REQUIRES: why_not_annealed(problem) returns
 /// nullopt.
 Solution anneal(const pipeline::Problem& problem, const AnnealingParameters& parameters, const SolveOptions& options);

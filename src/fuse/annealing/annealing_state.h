@@ -44,8 +44,8 @@ class AnnealingState {
 
   const AnnealingMetric& metric() const { return metric_; }
 
-  /// Draws a random neighbor and moves to it. Returns false, with the state unchanged, if the neighbor would deadlock.
-  /// After it returns true, undo() reverts the move.
+  /// Draws a random neighbor and moves to it. Returns false, with the state unchanged, if the neighbor would deadlock
+  /// or if no device has two different tasks. After it returns true, undo() reverts the move.
   bool disturb(base::Random& random, AnnealingMove move);
   void undo();
 

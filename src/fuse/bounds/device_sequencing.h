@@ -10,8 +10,8 @@
 
 namespace dovetail::fuse {
 
-/// Finds what all feasible sequences of the ops of several pipelines on one device have in common. A pipeline's state
-/// is the number of finished ops in each of its rows. A state of the device combines one state of each pipeline. A
+/// Derives facts that hold in every feasible sequence of several pipelines' ops on one device. A pipeline's state is
+/// the number of finished ops in each of its rows. A state of the device combines one state of each pipeline. A
 /// transition from one state to another runs one op. A forward pass computes the earliest time each state can be
 /// reached, a backward pass the latest time it can be left. Together they show which transitions belong to a feasible
 /// sequence. From these follow each op's earliest start, its latest end, and how many ops of each row always end before

@@ -139,7 +139,7 @@ class PeakSearch {
 
   /// Finds the smallest cap that is not refuted at this depth. Refutability is monotonic in the cap, so growing steps
   /// and then bisection suffice. Small caps come first: they have the fewest states, and caps that are far too small
-  /// are refuted at once.
+  /// are refuted immediately.
   void search(ProofDepth depth) {
     std::optional<Memory> open = known_;
     for (Memory step; !is_settled() && (!open || plus(least_, step) < *open); step = next_step(step)) {

@@ -66,7 +66,8 @@ struct LiveStates {
   std::size_t size() const { return held.size(); }
 };
 
-/// Returns the live states of `source`. Empty if the pipeline cannot meet its windows even alone.
+/// Returns the live states of `source`. The result is empty if the pipeline cannot meet its windows even with the
+/// device to itself.
 LiveStates live_states(const PositionNetwork& network, const PipelineStates& source, const Windows& windows);
 
 }  // namespace dovetail::fuse

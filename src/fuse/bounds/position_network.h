@@ -32,8 +32,8 @@ struct PositionRow {
 /// How positions of two rows correspond.
 enum class Correspondence : std::uint8_t {
   same,         ///< position k to position k
-  into_step,    ///< last op of a mini-batch to its optimizer step, on its own stage or another
-  out_of_step,  ///< optimizer step to the first op of the next mini-batch, in its own replica or another
+  into_step,    ///< last op of a mini-batch to its optimizer step, on the same or another stage
+  out_of_step,  ///< optimizer step to the first op of the next mini-batch, in the same or another replica
 };
 
 /// A rule for corresponding ops: the op in `to` starts at least `distance` after the start of the op in `from`.

@@ -14,8 +14,9 @@
 
 namespace dovetail::fuse {
 
-/// Rules for which ready op a free device starts. A gate has a number of slots. An op that takes a slot at its start
-/// must wait until one is free. A later op, such as the backward of the same micro-batch, returns the slot at its end.
+/// Rules that decide which ready op a free device starts. A gate has a number of slots. An op that takes a slot at its
+/// start must wait until one is free. A later op, such as the backward of the same micro-batch, returns the slot at its
+/// end.
 struct DispatchRules {
   std::vector<std::int64_t> priority;  ///< [op] priority; the lowest runs first, ties by OpId
   std::vector<std::int32_t> takes;     ///< [op] gate of which it takes a slot at its start, or -1

@@ -33,13 +33,13 @@ std::optional<std::string> why_not_chimera(const Problem& problem) {
   if (pipelines.size() != 2) return fmt::format("the solver needs exactly two pipelines, got {}", pipelines.size());
   const Model& down = problem.models[pipelines[0].model.index()];
   const Model& up = problem.models[pipelines[1].model.index()];
-  if (!same_costs(down, up)) return "the two pipelines are not equal";
+  if (!same_costs(down, up)) return "the two pipelines differ in more than their names and devices";
   if (down.stages() % 2 != 0) return fmt::format("a pipeline needs an even number of stages, got {}", down.stages());
   auto mirrored = up.replicas[pipelines[1].replica.index()];
   std::reverse(mirrored.begin(), mirrored.end());
   if (down.replicas[pipelines[0].replica.index()] != mirrored)
     return "the two pipelines do not run in opposite directions";
-  if (!pipeline::on_distinct_devices(mirrored)) return "a device has several stages of a pipeline";
+  if (!pipeline::on_distinct_devices(mirrored)) return "a device has several stages of the same pipeline";
   return std::nullopt;
 }
 

@@ -192,8 +192,8 @@ std::optional<std::string> why_not_interleaved(const Problem& problem) {
       if (!ring)
         return fmt::format("the stages of model {} do not cycle through its devices in a fixed order", model.name);
       if (*ring < model.stages() && model.microbatches % *ring != 0)
-        return fmt::format("model {} has {} micro-batches, which is not a multiple of its {} devices", model.name,
-                           model.microbatches, *ring);
+        return fmt::format("model {} needs a multiple of {} micro-batches (the devices of its pipeline), got {}",
+                           model.name, *ring, model.microbatches);
       several_rounds |= *ring < model.stages();
     }
   if (!several_rounds) return "no device has several stages of a model";

@@ -83,9 +83,9 @@ std::optional<std::string> why_not_v(const Problem& problem) {
 
 /// Simulates a V of p devices in slots of one op each and records the order on each device. A device holds at most 2p
 /// activations. Preferences of a device: F of its second stage, I of its first, F of its first, I of its second, W of
-/// its first, W of its second. When its memory is full, W of its first stage goes first. These preferences leave no
-/// bubble between a device's first and last op for p from 2 to 16 and m >= 2p. The published scheduler also tries a few
-/// such rules.
+/// its first, W of its second. When its memory is full and no I of its first stage is ready, W of its first stage goes
+/// first. These preferences leave no bubble between a device's first and last op for p from 2 to 16 and m >= 2p. The
+/// published scheduler also tries a few such rules.
 class SlottedV {
  public:
   SlottedV(int devices, int microbatches)

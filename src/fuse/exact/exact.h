@@ -21,8 +21,8 @@ struct ExactLimits {
 /// nodes at a constant speed, without reading a clock.
 ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes);
 
-/// Result of an exact search. Below, a schedule "fits" if no device exceeds the problem's capacity or
-/// options.memory_cap by more than is unavoidable in every schedule.
+/// Result of an exact search. Below, a schedule "fits" if each device stays within the problem's capacity and
+/// options.memory_cap, apart from an excess that every schedule has there.
 struct ExactResult {
   /// Best schedule found; absent only if the search is not applicable to the problem.
   std::optional<Solution> solution;

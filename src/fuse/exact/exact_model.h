@@ -83,7 +83,7 @@ class Levels {
   std::optional<std::int64_t> middle() const;
   /// Returns the smallest candidate left, or nullopt if none is left.
   std::optional<std::int64_t> least() const;
-  /// Removes the candidates up to `peak`: no schedule has such a peak.
+  /// Removes the candidates up to `peak`: no schedule has a peak that low.
   void drop_up_to(std::int64_t peak);
   /// Removes the candidates from `peak` on: a schedule with this peak exists.
   void drop_from(std::int64_t peak);

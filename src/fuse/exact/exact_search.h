@@ -1,5 +1,5 @@
 // Branch and bound: decides whether a problem has a schedule that ends by a deadline within given memory caps. It
-// stores the states that failed, so that it does not try them, or worse ones, again.
+// stores failed states, so that it can skip these and worse ones later.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ class FailedStates {
 };
 
 /// Depth-first search over which op starts next, in time order. Failed states are reused by later calls of find() with
-/// caps that are not larger, for any deadline. Method and proof of completeness are in docs/search.md.
+/// equal or smaller caps, for any deadline. Method and proof of completeness are in docs/search.md.
 class ExactSearch {
  public:
   /// Outcome of find().

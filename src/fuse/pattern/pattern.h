@@ -26,7 +26,7 @@ struct PatternParameters {
   friend bool operator==(const PatternParameters&, const PatternParameters&) = default;
 };
 
-/// Schedule of one mini-batch in compact form: its size depends on the number of stages, not of micro-batches.
+/// Schedule of one mini-batch in compact form. Its size does not depend on the number of micro-batches.
 struct CompactSchedule {
   Timetable timetable;              ///< the repeated pattern between warm-up and drain
   std::vector<std::int64_t> ahead;  ///< [pipeline] micro-batch m runs when the timetable runs m - ahead[pipeline]

@@ -18,8 +18,8 @@ struct Scale {
 };
 Scale scale_of(const pipeline::OpGraph& graph);
 
-/// Returns a makespan descent of `iterations`. `turn` (0, 1, 2, ...) selects its initial temperature. No temperature
-/// suits all problems: those with little slack need a low one.
+/// Returns a makespan descent of `iterations`. `turn` (0, 1, 2, ...) selects its initial temperature and whether it
+/// makes only prompt swaps. No temperature suits all problems: those with little slack need a low one.
 MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
 /// Returns a makespan descent of `iterations` within capacities. For every fourth `turn` (3, 7, ...), it may exceed

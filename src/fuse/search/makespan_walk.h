@@ -71,9 +71,9 @@ class MakespanWalk {
  public:
   using Outcome = CutWalk::Outcome;
 
-  /// Walks on `walk`, which must be accessed only through this object until it is destroyed. If `prompt`, only prompt
-  /// swaps are made (SwapWalk::is_prompt). For other swaps, the outcome is `cycle`, and every swap is evaluated before
-  /// it is made.
+  /// Walks on `walk`. Until this object is destroyed, only this object may swap ops of `walk`, and the restrictions of
+  /// CutWalk apply to the functions of `walk`. If `prompt`, only prompt swaps are made (SwapWalk::is_prompt), other
+  /// swaps are rejected as `cycle`, and every swap is evaluated before it is made.
   MakespanWalk(SwapWalk& walk, bool prompt);
   ~MakespanWalk();
   MakespanWalk(const MakespanWalk&) = delete;

@@ -44,8 +44,8 @@ class PeakCycles {
   std::vector<PeakWalker>& walkers() { return walkers_; }
 
   /// Runs whole cycles while they end before `rounds` has done until() iterations, and calls `after_cycle` after each.
-  /// If not even one fits, runs a single shorter cycle instead. Cycles get longer, also across calls, because the
-  /// required length is unknown. Returns the length of the next cycle's cooling, or of the shorter cycle's.
+  /// If no whole cycle fits, runs one shorter cycle instead. Cycles get longer, also across calls, because the required
+  /// length is unknown. Returns the length of a cooling: the one in the next cycle, or the one in the shorter cycle.
   std::int64_t run(const std::function<std::int64_t()>& until, const std::function<void()>& after_cycle);
 
   /// Runs a cooling of `length` iterations of each walker from its start. `turn` selects the heat of each chain, and
@@ -109,8 +109,9 @@ struct FreeSchedule {
 ///
 /// Each chain shortens one of the `free` schedules without regard to the capacity. It then lowers the memory levels of
 /// the result at a deadline until they fit. The first deadline is goal.makespan. Bisection then tries later deadlines
-/// that would still improve the chains. This takes a third of the iterations, or up to nine tenths if the first attempt
-/// nearly fits. A schedule that fits and is shorter, or equally long with a lower peak, becomes its chain's best.
+/// that would still improve the chains. This takes a third of the iterations, or up to eleven twelfths if the first
+/// attempt nearly fits. A schedule that fits and is shorter, or equally long with a lower peak, becomes its chain's
+/// best.
 std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph,
                                   const std::vector<pipeline::Order>& free, const TighteningGoal& goal);
 

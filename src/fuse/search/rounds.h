@@ -30,7 +30,7 @@ struct ChainBest {
 /// A process's message to the others at the end of a round.
 struct RoundReport {
   bool interrupted = false;  ///< whether the process received a stop request
-  /// Iterations per chain that fit in the time limit of the process; all processes use the minimum.
+  /// In the report before the first round: iterations per chain that the process plans. All processes use the minimum.
   std::int64_t planned = 0;
   std::vector<int> chains;       ///< numbers of the chains whose best improved
   std::vector<ChainBest> bests;  ///< best schedule of each entry of `chains`
@@ -65,7 +65,7 @@ class Rounds {
   double seconds() const { return shared_.seconds(); }
   /// Returns the iterations per chain that are done.
   std::int64_t done() const { return done_; }
-  /// Whether the user has requested a stop, even within a round. The current work then need not be finished.
+  /// Whether a stop has been requested, possibly during a round. The current work then need not be finished.
   bool interrupted() const { return shared_.is_cancelled(); }
   /// Returns SolveOptions::brief.
   bool brief() const { return options_.brief; }

@@ -159,7 +159,7 @@ class Search {
     if (!rounds_.stopped() && lowering_.graph.size() <= max_ops_for_robustness) improve_robustness();
   }
 
-  /// Iterations per second of each chain, measured in the second phase if that is most of the search: the first phase
+  /// Iterations per second of each chain, measured in the second phase if it ran without capacities: the first phase
   /// ends early if it meets its bound.
   double speed() const {
     return speed_.value_or(static_cast<double>(rounds_.done()) / std::max(1e-6, rounds_.seconds()));

@@ -2,10 +2,10 @@
 // after every op.
 //
 // Swapping two adjacent ops changes only the paths through them. So whether the new makespan stays within a limit
-// follows in constant time from the heads and tails of the ops just before and after the two ops. Only a swap that is
-// made needs an update, and only of the ops whose paths it changes. Memory depends only on the order: a swap changes
-// only the memory level between the two ops. Source: neighborhoods for job shops (van Laarhoven, Aarts, Lenstra 1992;
-// Taillard 1994), extended by the memory level after each op.
+// follows in constant time from the heads and tails of the ops just before and after the two ops. A rejected swap needs
+// no update. A swap that is made updates only the ops whose paths it changes. Memory depends only on the order: a swap
+// changes only the memory level between the two ops. Source: neighborhoods for job shops (van Laarhoven, Aarts, Lenstra
+// 1992; Taillard 1994), extended by the memory level after each op.
 #pragma once
 
 #include <algorithm>

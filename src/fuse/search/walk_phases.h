@@ -88,7 +88,7 @@ void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const 
 
 /// Parameters of robustness().
 struct RobustnessMeasure {
-  int percent = 0;         ///< weight of the varying durations; 0: they alone count
+  int percent = 0;         ///< weight of the 95th percentile; 0: it alone is the rating
   int draws = 100;         ///< number of random draws of all durations
   std::uint64_t seed = 1;  ///< seed of the draws
 };

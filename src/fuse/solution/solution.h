@@ -27,7 +27,7 @@ struct Progress {
   std::int64_t iterations = 0;          ///< iterations done per chain
   std::int64_t iterations_planned = 0;  ///< iterations of the whole run per chain
   double iterations_per_second = 0;     ///< speed of all chains together
-  double seconds_left = 0;              ///< estimated from the speed so far; at most what the time limit leaves
+  double seconds_left = 0;              ///< estimated from the speed so far; 0: unknown
 };
 
 struct Solution;

@@ -126,7 +126,7 @@ TEST(Interleaved, ClosedForm) {
 TEST(Interleaved, ExplainsInapplicability) {
   EXPECT_EQ(why_not(solve_interleaved_1f1b, single(4, 8, 1, 2)), "no device has several stages of a model");
   EXPECT_EQ(why_not(solve_interleaved_1f1b, test::problem_of(2, {test::chain_model("actor", {0, 1, 0, 1}, 3, 1, 2)})),
-            "model actor has 3 micro-batches, which is not a multiple of its 2 devices");
+            "model actor needs a multiple of 2 micro-batches (the devices of its pipeline), got 3");
   EXPECT_EQ(why_not(solve_interleaved_1f1b, test::problem_of(2, {test::chain_model("actor", {0, 1, 1, 0}, 4, 1, 2)})),
             "the stages of model actor do not cycle through its devices in a fixed order");
 }
@@ -154,7 +154,7 @@ TEST(Chimera, ExplainsInapplicability) {
   EXPECT_EQ(why_not(solve_chimera, single(4, 4, 1, 1)), "the solver needs exactly two pipelines, got 1");
   EXPECT_EQ(why_not(solve_chimera, test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1),
                                                         test::chain_model("b", {1, 0}, 2, 1, 2)})),
-            "the two pipelines are not equal");
+            "the two pipelines differ in more than their names and devices");
   EXPECT_EQ(why_not(solve_chimera, test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1),
                                                         test::chain_model("b", {0, 1}, 2, 1, 1)})),
             "the two pipelines do not run in opposite directions");
