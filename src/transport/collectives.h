@@ -1,4 +1,4 @@
-// Collectives of a group of ranks: the interface, and an implementation on messages. The latter sums in rank order, so
+// Collectives of a group of ranks: the interface, and an implementation that uses messages. It adds in rank order, so
 // its sums do not depend on when messages arrive.
 #pragma once
 

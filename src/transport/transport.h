@@ -25,7 +25,7 @@ struct Buffer {
 /// Allocates an uninitialized buffer.
 Buffer make_buffer(std::size_t size);
 
-/// Purpose of messages: those of rank programs, those of the programs' reductions, and all others (`control`). The
+/// Origin of a message: the instructions of a rank program, its reductions, or anything else (`control`). The
 /// messages of each lane between two ranks are numbered separately.
 enum class Lane : std::uint8_t { programs, reductions, control, last = control };
 inline constexpr std::size_t lanes = static_cast<std::size_t>(Lane::last) + 1;
