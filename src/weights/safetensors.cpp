@@ -67,7 +67,8 @@ Result<Metadata> read_metadata(const Node& node) {
 }
 
 Result<std::vector<std::int64_t>> read_shape(const Node& node, const std::string& what) {
-  if (!node.is_list()) return node.error(fmt::format("the shape of {} is {}; accepted: a list", what, node.describe()));
+  if (!node.is_list())
+    return node.error(fmt::format("the shape of {} is {}; accepted: a list of integers", what, node.describe()));
   std::vector<std::int64_t> shape;
   for (std::size_t index = 0; index < node.size(); ++index) {
     DOVETAIL_TRY(const std::int64_t dimension,
@@ -131,8 +132,8 @@ base::Status settle(std::vector<Placed>& placed, const Node& header, std::span<c
     const Node map = header.value(each.index);
     const std::string what = "tensor " + base::quote(each.tensor.name);
     if (each.begin != end)
-      return map.error(
-          fmt::format("{} begins at byte {}; accepted: {} (where the previous tensor ends)", what, each.begin, end));
+      return map.error(fmt::format("{} begins at byte {} after the header; accepted: {} (tensors must be contiguous)",
+                                   what, each.begin, end));
     if (each.end > size)
       return map.error(
           fmt::format("the file is truncated: {} ends at byte {} after the header, the file at byte {}; "

@@ -116,11 +116,11 @@ TEST(Safetensors, RejectsInvalidHeaders) {
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,8]}})"),
               HasSubstr("exceeds the maximum size of"));
   EXPECT_THAT(error_of_header(R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),
-              HasSubstr("tensor `x` begins at byte 4; accepted: 0 (where the previous tensor ends)"));
+              HasSubstr("tensor `x` begins at byte 4 after the header; accepted: 0 (tensors must be contiguous)"));
   EXPECT_THAT(
       error_of_header(
           R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),
-      HasSubstr("tensor `y` begins at byte 4; accepted: 8"));
+      HasSubstr("tensor `y` begins at byte 4 after the header; accepted: 8"));
   EXPECT_THAT(
       error_of_header(
           R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[0],"data_offsets":[8,8]}})"),
