@@ -56,7 +56,7 @@ Error no_module() {
   for (const auto& folder : module_folders())
     folders += (folders.empty() ? "" : ", ") + folder.lexically_normal().string();
   const std::string what =
-      std::string("MPI cannot be used: there is no ") + dovetail_mpi_module_file + " in " + folders + "; ";
+      std::string("MPI cannot be used: ") + dovetail_mpi_module_file + " was not found in " + folders + "; ";
   if (!mpi_module_was_built()) return base::bad_input(what + "Dovetail was built without MPI: " + how_to_get_mpi);
   return base::bad_input(what + "set DOVETAIL_MODULE_PATH to the directory that contains it, or reinstall Dovetail");
 }
@@ -68,15 +68,16 @@ Result<const DovetailMpiModule*> load_module() {
   void* const library = dlopen(file->c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (!library) {
     const char* const why = dlerror();
-    return base::bad_input(
-        *file + " cannot be loaded: " + (why ? why : "unknown reason") +
-        "; install openmpi-bin (Debian, Ubuntu) or another package with the MPI library that it was built with");
+    return base::bad_input(*file + " cannot be loaded: " + (why ? why : "unknown reason") +
+                           "; install openmpi-bin (Debian, Ubuntu) or another package with the MPI library that this "
+                           "module was built with");
   }
   void* const symbol = dlsym(library, dovetail_mpi_module_symbol);
   const auto get_module = reinterpret_cast<const DovetailMpiModule* (*)()>(symbol);
   const DovetailMpiModule* const module = get_module ? get_module() : nullptr;
   if (!module || module->version != dovetail_mpi_module_version)
-    return base::bad_input(*file + " belongs to another version of Dovetail; install both from the same build");
+    return base::bad_input(
+        *file + " belongs to another version of Dovetail; install the program and this module from the same build");
   return module;
 }
 
@@ -111,8 +112,8 @@ Result<Exchange> connect(double timeout_seconds) {
   if (const int launched = launched_processes(); ranks == 1 && launched > 1)
     return base::bad_input(
         "MPI: the launcher started " + std::to_string(launched) +
-        " processes, but each sees only itself: the launcher belongs to a different MPI from the one that Dovetail was "
-        "built with; use the mpirun of that MPI, or srun --mpi=pmix");
+        " processes, but each sees only itself: the launcher and Dovetail use different MPI libraries; use the mpirun "
+        "of the MPI that Dovetail was built with, or srun --mpi=pmix");
   auto failure = std::make_shared<std::optional<Error>>();
   return Exchange{rank, ranks, [module, ranks, failure](std::string_view message) -> Result<std::vector<std::string>> {
                     if (*failure) return **failure;

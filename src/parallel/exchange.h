@@ -29,15 +29,15 @@ struct Exchange {
 /// calls of all_gather, and between the last call and its exit.
 ///
 /// Returns a bad_input Error with a remedy if MPI or Dovetail's module for it is missing, if the module belongs to
-/// another version of Dovetail, or if the launcher belongs to a different MPI. Returns a lost Error if MPI fails to
-/// connect, for example because another process is gone.
+/// another version of Dovetail, or if the launcher and the module use different MPI libraries; also if the timeout is
+/// not above 0. Returns a lost Error if MPI fails to connect, for example because another process is gone.
 ///
 /// MPI is finalized at program exit. After a lost Error it is aborted instead, which ends the other processes too.
 base::Result<Exchange> connect_by_mpi(double timeout_seconds);
 
 /// Returns the path of Dovetail's MPI module; nullopt if it is missing. Searches the directories in the environment
-/// variable DOVETAIL_MODULE_PATH (separated by colons), then ../lib/dovetail relative to the program's directory, then
-/// the installation directory of this build.
+/// variable DOVETAIL_MODULE_PATH (separated by colons), then a directory relative to the program's (../lib/dovetail by
+/// default), then the module directory of this build's installation.
 std::optional<std::string> find_mpi_module();
 
 /// Whether the module was built together with this library.

@@ -396,7 +396,7 @@ class WithoutMpi(unittest.TestCase):
             result = run([str(copy), "agrees", "30"])
         if result.returncode == 0:
             self.skipTest("Dovetail is installed where this build would be")
-        self.assertIn("error: MPI cannot be used: there is no dovetail_mpi.so in ", result.stdout)
+        self.assertIn("error: MPI cannot be used: dovetail_mpi.so was not found in ", result.stdout)
         self.assertRegex(result.stdout, "DOVETAIL_MODULE_PATH")
 
     def test_the_program_reports_a_broken_module(self):
