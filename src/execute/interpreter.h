@@ -77,8 +77,8 @@ struct RunOptions {
 std::vector<transport::Channel> channels_of(const pipeline::Program& program);
 
 /// Runs `program` to its end and waits until everything it sent is delivered. An Error of a stage, a reduction or the
-/// transport ends the run of every rank (transport.fail). REQUIRES: `check` accepts the programs of all ranks; a worker
-/// exists for each stage; the program's channels are open if the transport carries device memory.
+/// transport ends the run of every rank (transport.fail). REQUIRES: pipeline::check accepts the programs of all ranks;
+/// a worker exists for each stage; the program's channels are open if the transport carries device memory.
 base::Result<Trace> run(const pipeline::Program& program, const Workers& workers, transport::Transport& transport,
                         const RunOptions& options);
 

@@ -42,8 +42,8 @@ OpMedians medians_of(std::span<const OpMedians> runs);
 
 /// Returns `problem` with the measured durations. If several stages of the ranks make up one problem stage, the problem
 /// stage gets the sum of their durations for ops with an output for a neighboring stage, and the maximum for other ops.
-/// Durations are at least one tick. A duration stays unchanged unless all of these stages were measured. REQUIRES:
-/// times of `problem` are in ns; `placement` is a placement of it.
+/// A measured duration of 0 becomes one tick. If any of these stages was not measured, the duration stays unchanged.
+/// REQUIRES: times of `problem` are in ns; `placement` is a placement of it.
 pipeline::Problem with_measured_times(pipeline::Problem problem, const pipeline::Placement& placement,
                                       const OpMedians& medians);
 
