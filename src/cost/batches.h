@@ -67,8 +67,8 @@ struct NormalMaximum {
   double mean = 0;
   double square = 0;
 };
-/// Returns these values for `count` variables, exact to 1e-9 (a sum over a grid with spacing 1/8). REQUIRES:
-/// count >= 1.
+/// Returns these values for `count` variables, by a sum over a grid with spacing 1/8. Exact to 1e-8 for up to 8192
+/// variables. REQUIRES: count >= 1.
 NormalMaximum normal_maximum(int count);
 
 /// Returns the expected share of the rank with the most tokens. Each of `ranks` ranks gets n = sequences / steps /
@@ -85,10 +85,10 @@ NormalMaximum normal_maximum(int count);
 /// ranks >= 1.
 Share slowest_share(const Batch& batch, double steps, int ranks);
 
-/// Returns the expected tokens of each rank as fractions of those of the slowest rank, in descending order from 1. The
-/// slowest rank has slowest_share, and the other ranks have the remaining tokens. With balancing, their shares are
-/// equal. Without balancing, they are proportional to quantiles of the distribution described at slowest_share:
-/// 1 - (k - 0.375) / (R + 0.25) for the k-th largest of R shares (Blom 1958). REQUIRES: steps and ranks >= 1.
+/// Returns the expected tokens of each rank relative to the slowest rank, in descending order from 1. The slowest rank
+/// has slowest_share, and the other ranks have the remaining tokens. With balancing, their shares are equal. Without
+/// balancing, they are proportional to quantiles of the distribution described at slowest_share. The k-th largest of R
+/// shares has the quantile 1 - (k - 0.375) / (R + 0.25) (Blom 1958). REQUIRES: steps and ranks >= 1.
 std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks);
 
 /// Return the number of micro-batches of a share, by the rules of the overloads above. With a token limit, the share

@@ -65,7 +65,7 @@ struct FitOptions {
   double noise = 0.05;     ///< relative variation between equal runs (docs/facts.md#scope-of-constants)
   double prior = 0.002;    ///< weight of the penalty
   int restarts = 2;        ///< random starts in addition to the given one
-  int evaluations = 1200;  ///< evaluations of all rows, for each start
+  int evaluations = 1200;  ///< evaluations of the objective, for each start
   std::uint64_t seed = 1;
   /// Called after every few evaluations with the number of evaluations since the last call. If it returns false, the
   /// fit ends with the best result so far.

@@ -41,7 +41,7 @@ struct Conventions {
 
   // ZeRO 3: parameters gathered for use.
   int gathered_bytes = 2;        ///< bytes of a gathered parameter
-  int gathered_layers = 2;       ///< layers gathered at once in the backward: the current one and the prefetched one
+  int gathered_layers = 2;       ///< layers gathered together in a pass: the current one and the prefetched one
   int layer_gradient_bytes = 2;  ///< bytes of a gradient of the current layer in the backward, before it is scattered
   /// Bytes per parameter of unsharded gradient sums under pipeline parallelism, if a stage stays gathered for the whole
   /// step (FSDP2 scatters gradients only after the last micro-batch); 0: scattered after each micro-batch.
@@ -91,10 +91,10 @@ struct Conventions {
   double parts_logit_bytes = 0;
   double parts_parallel_logit_bytes = 0;
   double parts_inference_logit_bytes = 0;
-  /// Tokens whose logits exist at once if head and loss are one kernel; 0: all tokens of a micro-batch.
+  /// Tokens whose logits exist at the same time if head and loss are one kernel; 0: all tokens of a micro-batch.
   std::int64_t logit_tokens = 0;
-  /// Vocabulary entries whose logit gradients exist at once, if head and loss are one kernel that stores no logits; 0:
-  /// logits are stored.
+  /// Vocabulary entries whose logit gradients exist at the same time if head and loss are one kernel that stores no
+  /// logits; 0: logits are stored.
   std::int64_t logit_entries = 0;
 
   int shard_group = 0;  ///< ranks that ZeRO shards over (llm/layout.h); 0: all data x context ranks
@@ -153,8 +153,8 @@ struct TrainerLimits {
   bool experts_again = false;  ///< supports recomputing only the expert networks of a layer
 };
 
-/// Returns the limits of the trainer with these conventions. For an unknown name, returns everything that the cost
-/// model supports.
+/// Returns the limits of the trainer with these conventions. For an unknown name, returns the defaults of
+/// TrainerLimits.
 const TrainerLimits& trainer_limits(std::string_view conventions);
 
 }  // namespace dovetail::cost

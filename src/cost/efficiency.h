@@ -26,7 +26,7 @@ namespace dovetail::cost {
 struct Efficiency {
   std::string name = "assumed";
 
-  double error = 0.25;  ///< mean relative error of iteration times outside the fit; assumed if none were measured
+  double error = 0.25;  ///< mean relative error of predicted iteration times outside the fit; assumed if not measured
 
   double matrix_products = 0.45;  ///< fraction of peak FLOP/s, in training and inference
   double expert_products = 0.25;  ///< fraction of peak FLOP/s for routed experts, whose matrices are small
@@ -47,7 +47,7 @@ struct Efficiency {
   cluster::CommunicationEfficiency links;
   double host_bandwidth = 0.4;  ///< fraction of the published bandwidth, to and from host memory
   double refit_links = 0.5;     ///< fraction of link bandwidth that a weight sync reaches, tensor by tensor
-  double refit_tensor = 2e-4;   ///< seconds of a weight sync per tensor of the model, including those of each expert
+  double refit_tensor = 2e-4;   ///< seconds of a weight sync for each tensor; each expert has separate tensors
   double refit = 3;             ///< seconds of each weight sync: waking up, allocating the cache, capturing graphs
   double task = 1;              ///< seconds of each training or inference task: sending its data, collecting results
   double iteration = 2;         ///< seconds of an iteration outside all tasks
@@ -58,14 +58,14 @@ std::vector<std::string_view> efficiency_names();
 
 /// Returns the bundled set of that name. For an unknown name, returns an Error that suggests the nearest name and lists
 /// all. The values come from `dovetail_accuracy` (bench/accuracy.cpp), which fits them, and from `dovetail calibrate`
-/// for our own runs. docs/accuracy.md lists the measurements of each fit and its error.
+/// for runs of dovetail-train. docs/accuracy.md lists the measurements of each fit and its error.
 base::Result<Efficiency> find_efficiency(std::string_view name);
 
 /// The machines and trainers that a bundled set applies to.
 struct FittedTo {
   std::string_view efficiency;             ///< name of the set
   std::string_view gpu;                    ///< name of a GPU
-  std::vector<std::string_view> training;  ///< names of conventions
+  std::vector<std::string_view> training;  ///< names of the conventions of the measured trainers
   bool is_for_any_gpu = false;             ///< applies to `training` on every GPU; false: to every trainer on `gpu`
 };
 /// Returns the set that applies to this GPU and these conventions, or null. The set of ReaL's runtime is never
@@ -74,12 +74,12 @@ const FittedTo* fitted_to(std::string_view gpu, std::string_view conventions);
 
 inline constexpr std::string_view efficiency_format = "dovetail/efficiency@1";
 
-/// A constant of Efficiency and its range. Fractions are at most 1, and overheads at most the largest ever observed.
+/// A constant of Efficiency and the range that files and fits accept. Fractions are at most 1.
 struct EfficiencyConstant {
   std::string_view name;
   double low = 0;  ///< above 0
   double high = 0;
-  bool may_be_zero = false;  ///< also accepts 0: no such overhead
+  bool may_be_zero = false;  ///< 0, which means no such overhead, is accepted as well
   double& (*of)(Efficiency&) = nullptr;
 };
 
@@ -93,7 +93,7 @@ const EfficiencyConstant* find_constant(std::string_view name);
 base::Status read_constants(const base::Node& map, std::string_view what, const std::vector<std::string_view>& others,
                             Efficiency& efficiency);
 
-/// Reads a set from JSON or YAML. Errors have a line and column.
+/// Reads a set of constants from JSON or YAML. Errors have a line and column.
 base::Result<Efficiency> parse_efficiency(std::string_view content, const std::string& path);
 
 /// Returns the set as JSON. parse_efficiency reads it back unchanged.

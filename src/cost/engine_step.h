@@ -50,10 +50,11 @@ struct PrefillSeconds {
 /// Returns the seconds that prefill adds to decoding.
 ///
 /// With chunked prefill, the first prompts fill steps of at most EngineLimits::batched_tokens, minus the tokens that
-/// these steps decode on average. The decoding done in them is subtracted. Later prompts and recomputed tokens are
-/// added to decode steps: tokens that arrive together go into one step, unless there are more arrivals than steps. In
-/// that case, they are spread evenly over all steps. Each of these steps adds its mixed_step_seconds minus the plain
-/// decode step. If all sequences end together (EnginePrefill::in_waves), the next ones start as the first did.
+/// these steps decode on average. The seconds that this decoding would take alone are subtracted. Later prompts and
+/// recomputed tokens are added to decode steps: tokens that arrive together go into one step, unless there are more
+/// arrivals than steps. In that case, they are spread evenly over all steps. Each of these steps adds its
+/// mixed_step_seconds minus the plain decode step. If all sequences end together (EnginePrefill::in_waves), the next
+/// ones start as the first did.
 ///
 /// Without chunked prefill, decoding pauses while the same tokens are computed in separate steps.
 PrefillSeconds engine_prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill,

@@ -20,7 +20,7 @@ struct GenerationWork {
   const workflow::LengthDistribution* responses = {};
 };
 
-/// Limits of the engine on each of its instances.
+/// Limits of each instance of the engine.
 struct EngineLimits {
   double sequences = 256;         ///< maximum sequences decoded together (vLLM's max_num_seqs)
   double key_value_bytes = 1e18;  ///< bytes of KV cache on each device
@@ -28,7 +28,7 @@ struct EngineLimits {
   bool chunked_prefill = true;    ///< plan::Engine::chunked_prefill
 };
 
-/// A time slice of the tail, which begins when no sequence waits for a slot.
+/// A time slice of the tail. The tail begins when the last waiting sequence gets a slot.
 struct TailSlice {
   double steps = 0;    ///< decode steps, multiplied by the probability that any instance still has a sequence
   double batch = 0;    ///< sequences that an instance still decodes, averaged over instances
@@ -66,8 +66,8 @@ struct GenerationSeconds {
 double decode_step_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
                            const Machine& machine, const Efficiency& efficiency);
 
-/// Returns the largest batch whose decode step is at most 25% longer than for one sequence, all with `context` tokens
-/// before the next one. The result is from 1 to 131,071.
+/// Returns the largest batch whose decode step takes at most 25% longer than the decode step of one sequence. Every
+/// sequence has `context` tokens before its next one. The result is from 1 to 131,071.
 double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double context, const Machine& machine,
                   const Efficiency& efficiency);
 
@@ -77,8 +77,8 @@ double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double con
 /// ends. After that, the batch shrinks according to the length distribution (occupancy.h). The last steps are weighted
 /// by the probability that any instance still has a sequence. If the KV cache limits the batch, sequences enter as they
 /// fit and the newest are preempted as the others grow. Prompts and preempted sequences are prefilled in decode steps
-/// or in separate steps (engine_step.h). The lengths of instances differ, and the slowest instance determines the time
-/// (imbalance_seconds). The seconds that a sequence adds to a step are computed at the mean batch and context.
+/// or in separate steps (engine_step.h). Response lengths differ between instances, and the slowest instance determines
+/// the time (imbalance_seconds). The seconds that a sequence adds to a step are computed at the mean batch and context.
 GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work,
                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
 
@@ -93,8 +93,8 @@ double prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const
 
 /// Returns the seconds to send new weights to the engines on `devices` devices, tensor by tensor, and to restart the
 /// engines. The number of tensors dominates for mixtures of experts. For engines on the training devices, each device
-/// gathers the whole model itself, over its own link to other nodes if there are several (NeMo-RL). For engines on
-/// other devices (`apart`), one broadcast reaches all of them, and the devices of a node share it.
+/// gathers the whole model itself, over its own link to other nodes if `devices` span several nodes (NeMo-RL). For
+/// engines on other devices (`apart`), one broadcast reaches all of them, and the devices of a node share it.
 double weight_sync_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine,
                            const Efficiency& efficiency);
 
@@ -110,12 +110,12 @@ struct SequenceSeconds {
 /// Returns the expected extra seconds of the slowest of `instances` compared with the average one. It is 0 for one
 /// instance or equal lengths, and the same on every machine.
 ///
-/// Each instance has `sequences` (> 0) with independent lengths. A response of l tokens after a prompt of p adds `step`
-/// l + `context` (p l + l^2 / 2). The seconds added by all sequences of an instance are assumed to be normally
-/// distributed. Their maximum over n instances is estimated as the quantile (n - 3/8) / (n + 1/4) of this distribution
-/// (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). This estimate is 4% above the expected maximum
-/// for two instances and within 1% from eight on. With fewer than about a hundred long-tailed lengths per instance, the
-/// distribution is skewed, so the true maximum is up to 10% higher.
+/// Each instance has `sequences` (> 0) sequences with independent lengths. A response of l tokens after a prompt of p
+/// adds `step` l + `context` (p l + l^2 / 2). The seconds added by all sequences of an instance are assumed to be
+/// normally distributed. Their maximum over n instances is estimated as the quantile (n - 3/8) / (n + 1/4) of this
+/// distribution (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). This estimate is 4% above the
+/// expected maximum for two instances and within 1% from eight on. With fewer than about a hundred long-tailed lengths
+/// per instance, the distribution is skewed, so the true maximum is up to 10% higher.
 ///
 /// Excludes differences in the number of steps: generation_seconds counts steps until the last sequence of all
 /// instances ends.

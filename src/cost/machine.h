@@ -19,7 +19,7 @@ struct Machine {
 
 Machine machine_of(const cluster::Cluster& cluster, const cluster::Mesh& mesh, const Efficiency& efficiency);
 
-/// Returns a parallel group of ranks that are `stride` devices apart, on nodes of `devices_per_node`.
+/// Returns a parallel group of ranks that are `stride` devices apart, on nodes of `devices_per_node` devices.
 cluster::RankGroup group_of(int ranks, int stride, int devices_per_node);
 
 /// Return a parallel group of the layout. A data group also spans the context-parallel ranks. Ranks are numbered tensor

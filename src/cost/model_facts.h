@@ -70,7 +70,7 @@ struct RankParameters {
 
 RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage);
 
-/// Returns the weight bytes outside training of the largest rank, sharded if the layout has ZeRO-3.
+/// Returns the bytes of weights for inference on the largest rank, sharded if the layout has ZeRO 3.
 std::int64_t weight_bytes(const ModelFacts& facts, const llm::Layout& layout);
 
 /// Returns the bytes of an engine's weights on the largest rank, at the engine's precision.

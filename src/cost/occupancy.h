@@ -1,4 +1,4 @@
-// Slots of a generation engine over time: expected values of continuous batching.
+// Expected number of busy slots of a generation engine over time, under continuous batching.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@ namespace dovetail::cost {
 
 /// How an engine instance decodes all its sequences: first while some wait for a slot, then the tail.
 struct Occupancy {
-  /// A stretch of decoding.
+  /// Consecutive decode steps, with their average batch.
   struct Stretch {
     double steps = 0;
     double sequences = 0;  ///< sequences that are decoded together
     double context = 0;    ///< mean tokens that a sequence has generated
   };
   std::vector<Stretch> stretches;
-  std::size_t tail = 0;            ///< index of the first of `stretches` in which no sequence waits
+  std::size_t tail = 0;            ///< index of the first stretch in which no sequence waits
   double at_start = 0;             ///< sequences that start at the beginning
   double recomputed = 0;           ///< tokens whose keys and values are recomputed
   double recomputing_steps = 0;    ///< steps in which tokens are recomputed
-  bool is_short_of_cache = false;  ///< a sequence waited for KV cache space or was preempted
+  bool is_short_of_cache = false;  ///< whether a sequence waited for KV cache space or was preempted
 };
 
 /// Returns the distribution of the lengths on a grid of 64 equal steps up to the longest: element k, from 0 to 64, is

@@ -24,8 +24,8 @@ struct PassSeconds {
 
 /// Returns the seconds of one forward pass of a micro-batch through a stage, on one of its ranks.
 ///
-/// - Compute: 2 FLOPs per multiplication and token plus causal attention, both split over tensor x context ranks, at
-///   the fraction of the peak that matrix products reach.
+/// - Compute: 2 FLOPs per multiplication and token plus causal attention, both split over tensor x context ranks.
+///   Routed experts reach the fraction Efficiency::expert_products of peak FLOP/s, everything else matrix_products.
 /// - Tensor parallelism: two all-reduces of the hidden states per layer. With sequence parallelism, all-gathers and
 ///   reduce-scatters of the same volume.
 /// - Context parallelism: an all-gather of keys and values.
@@ -55,7 +55,7 @@ PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, co
 /// Seconds of one pipeline for its micro-batches, all of which are equal.
 struct PipelineSeconds {
   double seconds = 0;    ///< total
-  double bubbles = 0;    ///< time in which the slowest stage waits in bubbles
+  double bubbles = 0;    ///< time in which the slowest stage is idle because of other stages' passes
   double transfers = 0;  ///< time of messages between stages on the critical path
   PassSeconds slowest;   ///< time of all passes of the slowest stage
 };
@@ -63,7 +63,7 @@ struct PipelineSeconds {
 /// Returns the seconds of `micro_batches` micro-batches in a pipeline. Stage s takes t_s = `stages[s]` for one
 /// micro-batch (forward, or forward and backward). The slowest stage works all the time except while the pipeline fills
 /// and drains. For m micro-batches, the total is m max_s t_s + (sum_s t_s - max_s t_s) / virtual stages (1F1B and its
-/// interleaved form, arXiv 2104.04473), plus the hops between stages.
+/// interleaved form, arXiv 2104.04473), plus `hops` messages of `hop_seconds` each.
 PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double micro_batches, int virtual_stages,
                                  double hop_seconds, int hops);
 
@@ -73,8 +73,8 @@ struct ChunkPasses {
   PassSeconds backward;
 };
 
-/// Number of micro-batches that training_pipeline_seconds simulates if a mini-batch has more: at least this many per
-/// stage, and in total.
+/// training_pipeline_seconds simulates at least simulated_per_stage micro-batches per stage and min_simulated in total,
+/// unless the mini-batch has fewer.
 inline constexpr int simulated_per_stage = 3;
 inline constexpr int min_simulated = 32;
 
@@ -105,8 +105,8 @@ inline constexpr int min_simulated = 32;
 /// another the backwards. Later micro-batches follow at the pace of the formula above (v = 1). If v > 1, they follow at
 /// the pace of the last p simulated ones, or of the slowest stage if that is slower.
 ///
-/// REQUIRES: there are at least one stage and one micro-batch, and the number of chunks is a multiple of the number of
-/// stages. With several chunks per stage, the number of micro-batches is, too.
+/// REQUIRES: stages and micro_batches >= 1. The number of chunks is a multiple of `stages`. With several chunks per
+/// stage, `micro_batches` is a multiple of `stages`, too.
 PipelineSeconds training_pipeline_seconds(const std::vector<ChunkPasses>& chunks, int stages, int micro_batches,
                                           double hop_seconds);
 

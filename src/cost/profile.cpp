@@ -240,7 +240,7 @@ Result<std::vector<ProfilePoint>> read_points(const Node& map, const std::string
     if (index > 0 && amounts[index] <= amounts[index - 1])
       return map.find(amounts_key)
           ->item(index)
-          .error(fmt::format("{} must be in ascending order, each larger than the one before it", quote(amounts_key)));
+          .error(fmt::format("{} must be in ascending order, without duplicates", quote(amounts_key)));
     points.push_back({amounts[index], seconds[index]});
   }
   return points;
@@ -290,12 +290,14 @@ Status read_kind(const Node& node, LayerProfile& layer) {
   layer.with_experts = layer.model.experts.has_value();
   if (experts) {
     DOVETAIL_TRY(layer.with_experts, base::read_flag(*experts, "experts"));
-    if (layer.with_experts && !layer.model.experts) return experts->error("the model has no experts; accepted: false");
+    if (layer.with_experts && !layer.model.experts)
+      return experts->error("`experts` is true, but the model has no experts; accepted: false");
   }
   DOVETAIL_TRY(layer.tensor, read_degree(node, "tensor"));
   DOVETAIL_TRY(layer.expert, read_degree(node, "expert"));
   if (layer.expert > 1 && !layer.model.experts)
-    return node.find("expert")->error("the model has no experts; accepted: 1");
+    return node.find("expert")->error(
+        fmt::format("`expert` is {}, but the model has no experts; accepted: 1", layer.expert));
   return {};
 }
 

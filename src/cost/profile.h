@@ -10,7 +10,7 @@
 //   layers:
 //     - model: llama-2-7b         # as in a job: a bundled name, the path of a config.json, or a map
 //       gpu: A100-80              # a bundled GPU, or a name that a cluster file defines
-//       tensor: 2                 # degrees; default 1
+//       tensor: 2                 # tensor-parallel degree; default 1
 //       forward:                  # seconds of one layer without collectives
 //         - {length: 2048, tokens: [2048, 4096, 16384], seconds: [0.0011, 0.0019, 0.0073]}
 //       backward:
@@ -27,7 +27,7 @@
 //   cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-80}   # lets a job use the file as its cluster
 //
 // For a model with experts, an entry of `layers` describes the layers with experts or, with `experts: false`, the dense
-// layers. `expert: N` gives the expert-parallel degree.
+// layers. `expert: N` gives the expert-parallel degree; default 1.
 //
 // dovetail/profile@1 has only the layers, with the keys up to `decode`.
 #pragma once
@@ -68,8 +68,8 @@ struct ProfileCurve {
 /// Curves in ascending order of length. Empty if nothing was measured.
 using ProfileTable = std::vector<ProfileCurve>;
 
-/// Passes through the embedding or the head, which do not depend on sequence length. Points in ascending order of
-/// tokens. Empty if not measured.
+/// Passes through the embedding or the head. Their times do not depend on sequence length. Points are in ascending
+/// order of tokens, or empty if not measured.
 struct EndProfile {
   std::vector<ProfilePoint> forward;
   std::vector<ProfilePoint> backward;
@@ -83,7 +83,7 @@ inline constexpr double bytes_an_optimizer_step = 30;
 
 /// Measurements of one model on one GPU type with one tensor-parallel degree.
 struct LayerProfile {
-  std::string gpu;  ///< name of the GPU, as in a cluster
+  std::string gpu;  ///< name of the GPU, as in the job's cluster
   llm::Transformer model;
   /// Bytes of an element in the computation; nullopt: matches every job.
   std::optional<int> element_bytes = std::nullopt;
@@ -107,8 +107,8 @@ constexpr auto names_of(LinkWork) {
   return std::array{base::EnumName{"message", LinkWork::message}, base::EnumName{"all_reduce", LinkWork::all_reduce}};
 }
 
-/// Seconds of messages or collectives over `ranks` ranks. Points are in ascending order of their amount: the bytes of
-/// the message, or of each rank's buffer.
+/// Seconds of messages, or of all-reduces over `ranks` ranks. Points are in ascending order of their amount: the bytes
+/// of the message, or of each rank's buffer.
 struct LinkProfile {
   LinkWork work = LinkWork::message;
   int ranks = 2;
@@ -136,7 +136,7 @@ std::optional<cluster::Link> measured_link(const Profile& profile);
 const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
                                        const llm::Layout& layout, bool with_experts);
 
-/// Returns the decode steps of an instance. Null if the profiles do not have them, or with pipeline or context
+/// Returns the measured decode steps of an instance. Null if the profiles do not have them, or with pipeline or context
 /// parallelism, which they do not cover.
 const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
                                         const llm::Layout& layout);

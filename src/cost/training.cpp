@@ -27,7 +27,7 @@ cluster::RankGroup shard_group(const ModelFacts& facts, const llm::Layout& layou
   return group_of(llm::shard_ranks(layout, facts.shard_group), layout.tensor, machine.devices_per_node);
 }
 
-/// Returns the seconds to gather a stage's weights, or scatter as many gradients, over the ranks that ZeRO-3 shards
+/// Returns the seconds to gather a stage's weights, or scatter as many gradients, over the ranks that ZeRO 3 shards
 /// them over.
 double gather_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout,
                       const Machine& machine) {

@@ -10,9 +10,9 @@
 
 namespace dovetail::cost {
 
-/// How a batch is trained on: the number of optimizer steps, the micro-batches of each, and the optimizer.
+/// Optimizer steps on a batch: their number, the micro-batches of each, and the optimizer's work.
 struct Stepping {
-  int mini_batches = 1;
+  int mini_batches = 1;  ///< number of optimizer steps
   MicroBatching micro_batching;
   double host_share = 0;          ///< fraction of the optimizer in host memory, updated there (plan::Offload)
   bool gradients_follow = false;  ///< gradients move to the host during the backward (Conventions::gradients_follow)
@@ -20,7 +20,7 @@ struct Stepping {
   double step_bytes = bytes_an_optimizer_step;  ///< bytes moved per parameter (Conventions::step_bytes)
 };
 
-/// Passes of a training task's pipelines. All pipelines, mini-batches and micro-batches are equal.
+/// Passes of a training task's pipelines. All pipelines, mini-batches and micro-batches are assumed to be equal.
 struct TrainingPasses {
   int micro_batches = 0;            ///< of the slowest data-parallel rank, in each mini-batch
   llm::Tokens micro_batch;          ///< the average one
@@ -29,9 +29,9 @@ struct TrainingPasses {
 };
 
 /// Returns the passes of the rank with the most tokens (slowest_share), for which the others wait in each mini-batch.
-/// Partial micro-batches count as full ones (count_whole_micro_batches). Under ZeRO-3, weights are gathered for each
-/// pass. Only the time by which gathering exceeds the computation counts. REQUIRES: llm::find_fault accepts model and
-/// layout.
+/// Partial micro-batches count as full ones (count_whole_micro_batches). Under ZeRO 3, weights are gathered for each
+/// pass. Only the time by which gathering exceeds the computation counts. REQUIRES: llm::find_fault finds no fault in
+/// model and layout.
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 /// Returns the passes of `micro_batches` micro-batches that all equal `micro_batch`.
@@ -63,7 +63,7 @@ struct TrainingSeconds {
 /// step, the gradients move to the host in 16 bits. This time counts unless they move during the backward
 /// (Stepping::gradients_follow). The device updates its own part before that.
 ///
-/// REQUIRES: llm::find_fault accepts model and layout.
+/// REQUIRES: llm::find_fault finds no fault in model and layout.
 TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                  const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 
@@ -73,8 +73,8 @@ struct InferencePasses {
   double hop = 0;  ///< seconds of a message from a stage to the next
 };
 
-/// Returns a forward pass over `micro_batch`. Under ZeRO-3, weights are gathered for it, as in training_passes.
-/// REQUIRES: llm::find_fault accepts model and layout.
+/// Returns a forward pass over `micro_batch`. Under ZeRO 3, weights are gathered for it, as in training_passes.
+/// REQUIRES: llm::find_fault finds no fault in model and layout.
 InferencePasses inference_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch,
                                  const Machine& machine, const Efficiency& efficiency);
 

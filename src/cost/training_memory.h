@@ -1,6 +1,7 @@
 // Peak memory of training a model under a layout, stage by stage, in parts that add up.
 //
-// A stage always stores weights, gradients and optimizer state, and the activations of its micro-batches in flight. The
+// A stage always stores weights, optimizer state and the activations of its micro-batches in flight. It also stores
+// gradients, except in a step with one micro-batch if each step allocates them (Conventions::transient_gradients). The
 // peak adds the memory of one of two moments, whichever needs more: the loss of a micro-batch on the last stage, when
 // its logits exist, and the backward of a layer, when gradients of activations and recomputed activations exist.
 // Framework properties are in conventions.h, comparisons with measured runs in docs/accuracy.md. Memory outside the
@@ -33,7 +34,7 @@
 
 namespace dovetail::cost {
 
-/// Work of a pipeline stage in a step.
+/// Micro-batches of a training step, and their order.
 struct TrainingShape {
   std::int64_t sequence_length = 0;  ///< tokens of a sequence
   std::int64_t sequences = 1;        ///< number of sequences in a micro-batch
@@ -78,16 +79,18 @@ struct MemoryParts {
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;    ///< moments and master weights
   std::int64_t activations = 0;  ///< of micro-batches in flight
-  std::int64_t logits = 0;       ///< logits and the inputs of the head; 0 if the peak is not at the loss
-  std::int64_t gathered = 0;     ///< weights gathered by ZeRO 3, and their gradients before scattering
-  std::int64_t workspace = 0;    ///< backward and recomputation of a layer, dummy gradients, the bucket, overhead
+  /// At the loss: logits and the inputs of the head. With Conventions::keeps_last_outputs: also the step's stored
+  /// logits.
+  std::int64_t logits = 0;
+  std::int64_t gathered = 0;   ///< weights gathered by ZeRO 3, and their gradients before scattering
+  std::int64_t workspace = 0;  ///< backward and recomputation of a layer, dummy gradients, the bucket, overhead
 
   std::int64_t total() const { return weights + gradients + optimizer + activations + logits + gathered + workspace; }
 };
 
 /// Returns the memory of the largest rank of stage `stage` between steps: weights, optimizer and permanent gradients.
-/// `workspace` includes dummy gradients, the bucket of ZeRO and overhead. Without sharding, the result is bytes per
-/// parameter times the parameters in llm::tensors_of_rank of the padded model.
+/// `workspace` includes dummy gradients, the bucket of ZeRO and overhead. Without sharding, each other part is its
+/// bytes per parameter times the parameters in llm::tensors_of_rank of the padded model.
 MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions,
                           int stage);
 
@@ -125,8 +128,8 @@ struct TrainingMemory {
   const StageMemory& peak() const { return stages[static_cast<std::size_t>(worst)]; }
 };
 
-/// Returns the peak memory of each stage. REQUIRES: llm::find_fault accepts model and layout; sequence length (or
-/// packed tokens), sequences and micro-batches are at least 1; in_flight is empty or has a value per stage.
+/// Returns the peak memory of each stage. REQUIRES: llm::find_fault finds no fault in model and layout; sequence length
+/// (or packed tokens), sequences and micro-batches are at least 1; in_flight is empty or has a value per stage.
 TrainingMemory training_memory(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
                                const Conventions& conventions);
 

@@ -195,7 +195,7 @@ TEST(ProfileFile, ErrorsHaveLineAndColumn) {
   EXPECT_THAT(error_with("0.001,", "-1,"), HasSubstr("`seconds` must be a number"));
   EXPECT_THAT(error_with("length: 1024", "length: 2048"), HasSubstr("profile.yaml:9:9: length 2048 appears twice"));
   EXPECT_THAT(error_with("    tensor: 2\n", "    experts: true\n"),
-              HasSubstr("profile.yaml:6:14: the model has no experts"));
+              HasSubstr("profile.yaml:6:14: `experts` is true, but the model has no experts"));
   EXPECT_THAT(error_with("layers:", "layers: []\nlayer:"), HasSubstr("unknown key `layer`"));
 }
 
