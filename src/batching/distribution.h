@@ -34,7 +34,7 @@ enum class SequenceCounts {
 Assignment balanced(const std::vector<std::int64_t>& lengths, std::size_t parts, SequenceCounts counts);
 
 enum class RankDistribution {
-  in_order,  ///< contiguous runs; if they do not divide evenly, the first ranks get one more sample
+  in_order,  ///< contiguous runs; if samples do not divide evenly, the first ranks get one more each
   balanced,  ///< about the same tokens per rank: balanced() with SequenceCounts::equal
 };
 

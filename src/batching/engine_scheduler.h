@@ -8,7 +8,7 @@
 //   Sequences enter only in a step that computes all remaining tokens of the running sequences.
 // - To compute a token is to compute its keys and values. To decode is to compute the last token of a sequence and to
 //   produce the next one.
-// - A step decodes one token of each running sequence that has nothing else left to compute. With chunked prefill, it
+// - A step decodes one token for each running sequence that has nothing else left to compute. With chunked prefill, it
 //   also computes tokens of the other running sequences, in order of entry, up to batched_tokens minus the decoded
 //   ones. Without chunked prefill, decoding pauses while whole sequences are computed: as many as batched_tokens
 //   allows, at least one.
@@ -92,7 +92,7 @@ class EngineScheduler {
   /// Adds a waiting sequence. REQUIRES: a prompt of at least 1 token.
   void arrive(const Sequence& sequence);
   /// Preempts and admits sequences and returns the next step. Further calls return the same step until advance or
-  /// finish, because arrivals affect only later steps. REQUIRES: some sequence is unfinished.
+  /// finish is called; arrivals affect later steps. REQUIRES: some sequence is unfinished.
   const EngineStep& next();
   /// Returns how many times, at most `max`, the step that `next` planned can run unchanged if no sequence arrives or
   /// ends. This is 1 if the step computes tokens, and `max` if only one sequence runs. Otherwise the free blocks limit
