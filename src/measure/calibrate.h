@@ -57,7 +57,7 @@ struct FittedValue {
   std::string name;
   double start = 0;
   double value = 0;
-  bool at_bound = false;  ///< whether the fit stopped at a bound
+  bool at_bound = false;  ///< whether `value` is at a bound of its range
 };
 
 struct Calibration {
@@ -80,9 +80,9 @@ struct CalibrateOptions {
 
 /// Fits to all rows with a positive weight, then again with each group left out in turn. The mean error of these
 /// cross-validation fits becomes the error of the efficiencies. Without cross-validation, their error is the larger of
-/// the start's error and the mean error of the fit. Unless stopped, the result depends only on the measurements, seed,
-/// restarts and evaluations. REQUIRES: at least one row has a positive weight; the start values are within their
-/// bounds.
+/// the error of Measurements::start and the mean error of the fit. Unless stopped, the result depends only on the
+/// measurements, seed, restarts and evaluations. REQUIRES: at least one row has a positive weight; the start values are
+/// within their bounds.
 Calibration calibrate(const Measurements& measurements, const CalibrateOptions& options = {});
 
 }  // namespace dovetail::measure

@@ -167,8 +167,8 @@ Status choose_steps(const StepLog& log, const std::optional<int>& requested, Mea
     if (time.known.use == TimeKind::iteration || time.known.use == TimeKind::phase)
       for (const LoggedValue& value : time.values) all.insert(value.step);
   if (all.empty())
-    return error_of(log, fmt::format("no time in the log belongs to a known phase; expected keys that start with `{}`",
-                                     time_prefix(run.format)));
+    return error_of(log, fmt::format("no time in the log belongs to a known phase; expected keys such as `{}{}`",
+                                     time_prefix(run.format), trainers::log_keys(run.format).times.front().name));
   const auto most = static_cast<int>(std::min<std::size_t>(all.size() - 1, 1'000'000'000));
   if (requested && *requested > most)
     return error_of(log, fmt::format("--skip must be less than the number of steps in the log ({}), got {}", all.size(),

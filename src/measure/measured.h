@@ -97,8 +97,8 @@ MeasuredRun at_step(const MeasuredRun& run, std::int64_t step);
 
 /// Evaluates a log. A step counts as interrupted if its validation or checkpoint takes more than 1% of it. Returns an
 /// Error at the position of a time that is negative or above 10^7 s, or of an impossible length. Returns an Error with
-/// the path of the first log if there are no times of the format, times of several formats, or not more steps than
-/// warm-up steps.
+/// the path of the first log if the log has no times of the format or of a known phase, if the format is not given and
+/// the log has times of several, or if `skip` leaves no step.
 base::Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& options = {});
 
 /// Lengths of prompts or responses in a log.
@@ -110,7 +110,7 @@ struct LoggedLengths {
   bool operator==(const LoggedLengths&) const = default;
 };
 
-/// Return the logged lengths of responses and of prompts; nullopt if the log has no mean.
+/// Return the logged lengths of responses and of prompts; nullopt unless the log has a mean of at least 1 token.
 std::optional<LoggedLengths> logged_responses(const MeasuredRun& run);
 std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run);
 

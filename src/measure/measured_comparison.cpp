@@ -52,11 +52,11 @@ void add_generation(const ReasonScenario& scenario, bool longer, std::vector<std
     reasons.emplace_back(
         "the tail is shorter than the job's lengths imply, or the prefix cache saves more than the plan assumes (one "
         "prefill per prompt)");
-    reasons.emplace_back("the engine uses speculative decoding or decodes in fp8, which plans do not model");
+    reasons.emplace_back("the engine uses speculative decoding or computes in fp8, which plans do not model");
     return;
   }
   reasons.emplace_back(
-      "the tail: a few long responses keep all devices waiting; specify the spread of the lengths, not only a mean");
+      "the tail: a few long responses keep all devices waiting; specify the mean and the spread of the lengths");
   if (engine != nullptr)
     reasons.push_back(
         fmt::format("preemption: with max_num_seqs {} and memory_utilization {} the engine may admit more sequences "
@@ -96,7 +96,7 @@ void add_states(const plan::TaskPlan* train, bool longer, std::vector<std::strin
   }
   if (moves)
     reasons.emplace_back(
-        "offload transfers are slower than the job specifies: host memory is not pinned, or many processes share it");
+        "offload transfers are slower than predicted: host memory is not pinned, or many processes share it");
   if (!offload.gradients)
     reasons.emplace_back("gradients are offloaded to host memory, but the plan keeps them on the devices");
   if (!offload.optimizer && !offload.optimizer_on_host)
@@ -182,7 +182,7 @@ std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const
   add_spread(scenario, iteration, reasons);
   if (std::abs(phases) > notable && (phases > 0) == longer)
     reasons.push_back(
-        fmt::format("the phases of the iteration take {:.1f} s {} in total: see the reasons given for each phase",
+        fmt::format("all phases together take {:.1f} s {} than predicted: see the reasons given for each phase",
                     std::abs(phases), longer ? "more" : "less"));
   if (longer && apart > notable && predicted_outside < 0)
     reasons.push_back(fmt::format("phases overlap by {:.1f} s in the plan, but less in the run", -predicted_outside));

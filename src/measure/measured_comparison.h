@@ -45,14 +45,14 @@ struct MeasuredComparison {
   std::vector<const MeasuredAgainst*> by_difference() const;
 };
 
-/// A difference gets reasons if it exceeds both notable_difference of the phase's predicted time and notable_share of
-/// the predicted iteration time.
+/// A difference gets reasons if it exceeds both the fraction notable_difference of the phase's predicted time and the
+/// fraction notable_share of the predicted iteration time.
 inline constexpr double notable_difference = 0.1;
 inline constexpr double notable_share = 0.02;
 
 /// Compares a run with its prediction. Compares tasks separately if the log times each of them, otherwise all tasks of
-/// a kind together. Times of tasks that the job lacks go to only_measured. REQUIRES: `predicted` belongs to this job
-/// and the run's plan.
+/// a kind together. Times of tasks that the job lacks go to only_measured. REQUIRES: `predicted` is the prediction for
+/// this job and the plan that the run used.
 MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job,
                                     const planner::EstimatedPlan& predicted);
 

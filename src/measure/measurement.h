@@ -21,7 +21,7 @@ namespace dovetail::measure {
 
 using trainers::PhaseKind;
 
-/// All phases in display order.
+/// All kinds of phases in display order.
 inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::inference, PhaseKind::training,
                                         PhaseKind::offload, PhaseKind::refit};
 
@@ -58,11 +58,12 @@ struct Measurement {
   double seconds = 0;  ///< seconds of an iteration
   std::vector<MeasuredPhase> phases = {};
   double weight = 1;                          ///< weight in the fit and in the mean error; 0 if the row is only shown
-  std::string caveat = {};                    ///< why the row does not count; empty: it counts
+  std::string caveat = {};                    ///< why the row is doubtful, so that its weight is 0; empty: not doubtful
   std::optional<OpenLengths> responses = {};  ///< replaces the job's response lengths; the spread is fitted
 };
 
-/// Fitted spread of all open response lengths: the standard deviation of the logarithm of the length.
+/// Start and bounds of the fitted spread of all open response lengths. The spread is the standard deviation of the
+/// logarithm of the length.
 struct Spread {
   double start = 0.8;
   double low = 0.3;
@@ -71,9 +72,9 @@ struct Spread {
 
 /// Runs that share one set of efficiencies: on one GPU type, with one version of the software, at one site.
 struct Measurements {
-  std::string name;    ///< name of the set
-  std::string source;  ///< source of the measurements
-  cost::Efficiency start;
+  std::string name;        ///< name of the set
+  std::string source;      ///< source of the measurements
+  cost::Efficiency start;  ///< efficiencies at the start of the fit
   /// Names of constants to fit (cost/efficiency.h); empty: all that the rows determine.
   std::vector<std::string> fitted;
   Spread spread;

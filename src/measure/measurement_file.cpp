@@ -89,7 +89,7 @@ Result<std::vector<std::string>> read_fitted(const Node& root, cost::Efficiency 
       return node.error(fmt::format("{} starts at {}; its `start` must be from {} to {}", quote(constant->name), value,
                                     constant->low, constant->high));
     if (std::find(fitted.begin(), fitted.end(), constant->name) != fitted.end())
-      return node.error(fmt::format("duplicate constant {} in `fit`", quote(constant->name)));
+      return node.error(fmt::format("duplicate constant {} in `fit`; list each constant once", quote(constant->name)));
     fitted.emplace_back(constant->name);
   }
   return fitted;
@@ -124,7 +124,7 @@ class RowReader {
     DOVETAIL_TRY(const Node named, base::require(node, "a row", "name", "name: 8B, on policy"));
     DOVETAIL_TRY(std::string name, base::find_name(node, "name"));
     if (std::find(names_.begin(), names_.end(), name) != names_.end())
-      return named.error(fmt::format("duplicate row name {}", quote(name)));
+      return named.error(fmt::format("duplicate row name {}; row names must be unique", quote(name)));
     names_.push_back(name);
     DOVETAIL_TRY(std::string group, base::find_name(node, "group"));
     DOVETAIL_TRY(plan::Job job, read_job(node));
@@ -149,9 +149,8 @@ class RowReader {
     for (const cluster::NodeGroup& group : job.cluster.groups) {
       if (gpu_.empty()) gpu_ = group.gpu.name;
       if (group.gpu.name != gpu_)
-        return node.error(
-            fmt::format("the job has GPU type {}, but earlier rows have {}; all rows must have the same GPU type",
-                        quote(group.gpu.name), quote(gpu_)));
+        return node.error(fmt::format("the rows have GPU types {} and {}; all rows must have the same GPU type",
+                                      quote(gpu_), quote(group.gpu.name)));
     }
     return job;
   }

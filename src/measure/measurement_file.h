@@ -3,9 +3,9 @@
 //   format: dovetail/measurement@1
 //   name: h100/megatron-vllm               # set of efficiencies: one GPU type, software version and site
 //   source: NeMo-RL v0.3 and v0.4          # optional
-//   start: {from: assumed, task: 0}        # start of the fit: a set (name or file), optionally with own constants
+//   start: {from: assumed, task: 0}        # start of the fit: a set (name or file), with some constants replaced
 //   fit: [matrix_products, slot]           # constants to fit; default: all that the rows determine
-//   spread: {start: 0.8, low: 0.3, high: 1.3}   # for rows that leave it open
+//   spread: {start: 0.8, low: 0.3, high: 1.3}   # of response lengths, for rows that leave it open
 //   rows:
 //     - name: 8B, phases                   # unique
 //       group: llama-8b                    # rows left out together; default: the name of the job's first model

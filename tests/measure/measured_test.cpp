@@ -234,7 +234,7 @@ TEST_F(ComparedRun, ReasonsDependOnTheOffloadSettings) {
   const auto gradients = HasSubstr("gradients are offloaded to host memory, but the plan keeps them on the devices");
   const auto optimizer =
       HasSubstr("optimizer states are offloaded to host memory, but the plan keeps them on the devices");
-  const auto slower = HasSubstr("offload transfers are slower than the job specifies");
+  const auto slower = HasSubstr("offload transfers are slower than predicted");
   EXPECT_THAT(reasons(), AllOf(Contains(gradients), Contains(optimizer), Not(Contains(slower))));
   plan.tasks.back().offload.optimizer = true;
   EXPECT_THAT(reasons(), AllOf(Contains(gradients), Not(Contains(optimizer)), Contains(slower)));
