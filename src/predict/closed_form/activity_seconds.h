@@ -107,8 +107,8 @@ inline constexpr double engine_reserve = 4e9;
 /// - vLLM: the share of the device's memory, minus the weights and engine_reserve;
 /// - SGLang: the share of the device's memory, minus the weights;
 /// - TensorRT-LLM: the share of the memory that the weights and engine_reserve leave.
-/// Negative if the weights and engine_reserve exceed that memory. Unlimited for an engine without separate weights,
-/// whose cache grows with its batch.
+/// Negative if that memory is too small for what is subtracted. Unlimited for an engine without separate weights, whose
+/// cache grows with its batch.
 double key_value_capacity(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
                           plan::EngineKind kind);
 
@@ -116,8 +116,8 @@ double key_value_capacity(const cost::ModelFacts& facts, const plan::TaskPlan& t
 /// prefills all prompts in one pass.
 plan::Engine engine_in_use(const plan::Engine& engine);
 
-/// Returns the seconds of a generate task and its batch statistics. If there is no space for a KV cache, assumes that
-/// the engine decodes one sequence at a time; task_memory reports that the task does not fit.
+/// Returns the seconds of a generate task and its batch statistics. Without space for a KV cache, assumes that the
+/// engine decodes one sequence at a time; task_memory reports that the task does not fit.
 cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the bytes that an infer or train task loads from host memory, on the device that loads most. A train task
@@ -141,8 +141,8 @@ OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, con
 /// the weights come from host memory. REQUIRES: the task infers.
 double gathering_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Returns the seconds of a task: generation, a forward pass, training in optimizer steps, or a rule that scores one
-/// sequence after the other. All tasks except rules include their overhead_seconds().
+/// Returns the seconds of a task: generation, a forward pass, training in optimizer steps, or a rule that scores
+/// sequences one at a time. All tasks except rules include their overhead_seconds().
 ActivitySeconds task_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Weights that move from the task that trains a role to another task that uses it.

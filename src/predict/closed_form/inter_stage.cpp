@@ -146,7 +146,7 @@ class TailInference {
     done_ = std::min(slice.finished, done_ + working * speed_ / pace_.seconds);
     if (!keepers_help_ || slice.idle <= joined_ || (slice.finished - done_) * pace_.seconds <= pace_.joining * speed_)
       return;
-    // Subtract the work lost during their set-up at once.
+    // Subtract all work that the new workers miss during their set-up.
     done_ -= (slice.idle - joined_) * keeper_ * pace_.joining / pace_.seconds;
     joined_ = slice.idle;
     speed_ = 1 + joined_ * keeper_;

@@ -1,7 +1,7 @@
 // Inter-stage fusion in closed form: the time to infer on finished samples while the longest ones are still generated
 // (RLHFuse, NSDI 2025, section 4). simulate/inter_stage.h simulates it event by event.
 //
-// The batch slots of all n instances empty as computed by cost::generation_seconds. The threshold R is reached when no
+// The batches of all n instances shrink as computed by cost::generation_seconds. The threshold R is reached when no
 // sample waits for a slot and at most a fraction R of all B samples is left. Then m instances, the keepers, continue
 // with the tail, and the samples of the others move to them:
 //
@@ -17,9 +17,9 @@
 // average, a keeper has none with probability p = e^-k. Of m keepers, at least one of which has samples, m p (1 -
 // p^(m-1)) / (1 - p^m) have none on average.
 //
-// The extra time of the slowest instance over the average one is all counted before the threshold. Otherwise,
-// generation would end sooner fused than alone. The model assumes that each instance has the mean number of unfinished
-// samples at the time of the move.
+// All extra time of the slowest instance over the average one is counted before the threshold. Otherwise, fused
+// generation would end sooner than unfused generation. The model assumes that each instance has the mean number of
+// unfinished samples at the time of the move.
 #pragma once
 
 #include <cstddef>
@@ -154,7 +154,7 @@ std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size
 InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
 /// Returns the threshold of simulate::default_thresholds() with the smallest seconds(). nullopt if none is faster than
-/// running unfused, or if there is no generation_stage().
+/// running unfused, or if the plan has no generation_stage().
 std::optional<double> best_threshold(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 }  // namespace dovetail::predict

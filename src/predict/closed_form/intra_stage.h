@@ -63,12 +63,12 @@ IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound);
 
 /// Returns the fused phase with fused_training_floor as its schedule time and bound, and without `activations` and
-/// `apart`. Fast enough for a search. nullopt if the two trainings cannot be fused.
+/// `apart`. Fast enough for a search. nullopt if fused_training_floor returns an Error.
 std::optional<IntraStage> intra_stage_floor(const Scenario& scenario, const plan::Plan& plan);
 
 /// Returns the fused phase of `plan`, given its phase `like` under other efficiencies. Used to fit efficiencies. Scales
-/// the schedule time of `like` like its bound, and copies its activations. Equal efficiencies give exactly the same
-/// time.
+/// the schedule time of `like` by the ratio of the two lower bounds, and copies its activations. Equal efficiencies
+/// give exactly the same time.
 IntraStage intra_stage_like(const Scenario& scenario, const plan::Plan& plan, const IntraStage& like);
 
 }  // namespace dovetail::predict

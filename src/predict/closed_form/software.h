@@ -44,11 +44,11 @@ struct Software {
   cost::Profile profile = {};    ///< measured layers; empty if the job names no file
 };
 
-/// Returns the software that the job's `software` names. Defaults are the conventions of Megatron-LM and
-/// choose_efficiency. Efficiencies may also be the path of a dovetail/efficiency@1 file. A profile is the path of a
-/// dovetail/profile@2 file. Errors: an unknown name or a loss whose memory is unknown, without a position; an
-/// unreadable or invalid file; and a fixed setting that the trainer does not support, at its position in the job's
-/// file.
+/// Returns the software that the job's `software` names. Defaults are the conventions of Megatron-LM and the
+/// efficiencies that choose_efficiency returns. Efficiencies may also be the path of a dovetail/efficiency@1 file. A
+/// profile is the path of a dovetail/profile@2 file. Errors: an unknown name or a loss whose memory is unknown, without
+/// a position; an unreadable or invalid file; and a fixed setting that the trainer does not support, at its position in
+/// the job's file.
 base::Result<Software> software_of(const plan::Job& job);
 
 /// Returns the conventions of the framework, otherwise the named ones, otherwise Megatron-LM's. Other settings of

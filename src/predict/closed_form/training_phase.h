@@ -33,19 +33,19 @@ struct TrainTask {
   const plan::TaskPlan& planned;
 };
 
-/// Returns the passes of the average micro-batch through a pipeline of the task. All pipelines are equal.
+/// Returns the passes of the average micro-batch on the rank with the most tokens (cost::training_passes).
 cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& train);
 
 /// Returns the closed-form seconds of the task, for all mini-batches, epochs and pretraining tokens.
 cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the pipeline of one data-parallel rank as a problem. All ranks have equal pipelines. Stage s of p is on
-/// device s. With v chunks per device, chunk k is on device k % p. An Error if the problem would be too large or too
-/// long.
+/// Returns the pipeline of one data-parallel rank as a problem. All ranks are assumed to have equal pipelines. Stage s
+/// of p is on device s. With v chunks per device, chunk k is on device k % p. Returns an Error if the problem would be
+/// too large or too long.
 base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const TrainTask& train);
 
 /// Returns one group of the fused pipelines of both tasks (pipeline::fuse_layouts), with their messages and steps. A
-/// message between stages that are merged is part of the merged op. An Error if the tasks cannot be fused
+/// message between stages that are merged is part of the merged op. Returns an Error if the tasks cannot be fused
 /// (plan::find_training_fault), or if the problem would be too large or too long.
 base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first,
                                                             const TrainTask& second);
@@ -54,8 +54,8 @@ base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scen
 /// training_problem.
 base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the schedule of the layout, as above, for a problem of one model. An Error if the schedule does not apply to
-/// it.
+/// Returns the schedule of the layout, as above, for a problem of one model. Returns an Error if the schedule does not
+/// apply to it.
 base::Result<pipeline::Schedule> schedule_alone(const pipeline::Problem& problem, const llm::Layout& layout);
 
 /// Returns a schedule of both trainings in sequence under 1F1B, in the fused problem's stages. Errors as in

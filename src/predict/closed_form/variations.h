@@ -12,8 +12,8 @@ namespace dovetail::predict {
 /// Returns plans of a task with one setting changed, on the same mesh with the same parallel degrees:
 /// - training: other recomputation, supported ZeRO stages, sequence parallelism, and offloading of gradients and
 ///   optimizer;
-/// - training and inference: micro-batches of 1/16 to 1/2 and of 2 and 4 times the size;
-/// - generation: other memory shares and maximum numbers of sequences;
+/// - training and inference: micro-batches of 1/16, 1/8, 1/4, 1/2, 2 and 4 times the size;
+/// - generation: other values of memory_utilization and max_num_seqs;
 /// - all tasks: offloading of weights.
 /// Omits plans that have a fault, contradict the job's pins, or are excluded from searches by the job's framework.
 /// REQUIRES: the task is not a rule, and `planned` has no fault.

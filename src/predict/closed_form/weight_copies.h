@@ -18,7 +18,8 @@ namespace dovetail::predict {
 /// A copy of a role's weights, shared by tasks that store the weights in the same way.
 struct WeightCopy {
   std::vector<std::size_t> tasks;
-  /// Task whose settings determine what is stored and what is offloaded: the one that trains, otherwise the first.
+  /// Task whose settings determine what is stored and, except for weights (weights_leave), what is offloaded: the task
+  /// that trains, otherwise the first.
   std::size_t owner = 0;
   bool trained = false;  ///< whether one of the tasks trains
   bool engine = false;   ///< whether it is a separate copy in an engine's form

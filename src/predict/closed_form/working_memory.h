@@ -15,7 +15,7 @@ namespace dovetail::predict {
 /// Purpose of a part of a device's memory.
 enum class MemoryKind {
   weights,            ///< weights as the role's train task stores them, or for inference if no task trains the role
-  inference_weights,  ///< weights for inference of a role that is trained elsewhere or in another layout
+  inference_weights,  ///< inference copy of the weights of a role that is trained elsewhere or in another layout
   gradients,          ///< of a role
   optimizer,          ///< of a role
   activations,        ///< of micro-batches in flight

@@ -24,7 +24,7 @@ simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::
 simulate::InterStage inter_stage_of(const Scenario& scenario, const plan::Plan& plan, const Draw& draw);
 
 /// Simulates generation and inference unfused and at each of simulate::default_thresholds(), on `draws` draws of the
-/// seed. nullopt if stopped. REQUIRES: no find_threshold_fault for any of these thresholds.
+/// seed. nullopt if stopped. REQUIRES: find_threshold_fault finds no fault for any of these thresholds.
 std::optional<simulate::ThresholdChoice> simulated_thresholds(const Scenario& scenario, const plan::Plan& plan,
                                                               std::uint64_t seed, int draws);
 

@@ -17,18 +17,18 @@ namespace dovetail::predict {
 /// Work of a task's data-parallel ranks.
 struct Ranks {
   std::int32_t task = -1;     ///< index in the workflow; -1: none
-  std::vector<double> parts;  ///< [rank] share of the slowest rank's work; descending, the first is 1
+  std::vector<double> parts;  ///< [rank] work relative to the slowest rank; descending from 1
 };
 
 /// Returns cost::shares_of_ranks of a train or infer task.
 Ranks ranks_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns `trace` with separate lanes for the ranks of each stage. In `trace`, all ranks do the work of the slowest.
-/// In the result, a pass on a rank takes the rank's share of this time, except that launches take as long as on
-/// the slowest rank. The rest of the time is idle (`imbalance`). With a single stage, passes follow each other without
-/// a gap, and the rank waits at the end. In a pipeline, each pass begins when the slowest rank's does. The first rank
-/// is the slowest. More than eight ranks become eight groups: the slowest, and seven groups of equal size at their
-/// mean. REQUIRES: all tasks have the same number of ranks, and the devices of a lane are ordered by rank.
+/// In the result, a pass takes its rank's fraction of this time, except that launches take as long as on the slowest
+/// rank. The rest of the time is idle (`imbalance`). With a single stage, passes follow each other without a gap, and
+/// the rank waits at the end. In a pipeline, each pass begins when the slowest rank's does. The first rank is the
+/// slowest. More than eight ranks become eight groups: the slowest, and seven groups of about equal size with their
+/// mean work. REQUIRES: all tasks have the same number of ranks, and the devices of a lane are ordered by rank.
 simulate::Trace with_ranks(simulate::Trace trace, const std::vector<Ranks>& tasks);
 
 /// Micro-batches of a data-parallel rank, for an inference batch or for each training mini-batch.
@@ -43,11 +43,11 @@ struct DistributedPacks {
 /// sequences must share a micro-batch (preference pairs), or if a batch has more than 2^20 sequences.
 ///
 /// Follows NeMo-RL (`shard_by_batch_size` and the Megatron worker of v0.3). The sequences of the entire batch are
-/// padded to a multiple required by tensor and context parallelism, and packed by first-fit decreasing. NeMo-RL's
-/// variant of this algorithm makes at least as many packs for such lengths. Pack i goes to rank i modulo the number of
-/// ranks, so some ranks have one more than others. Under pipeline parallelism, messages have one size, so each pack is
-/// padded to the length of its rank's longest pack. The padding counts as part of the pack's last sequence. Sequence
-/// lengths are equidistant quantiles of the batch's distribution.
+/// padded to a multiple required by tensor and context parallelism, and packed by first-fit decreasing. For such
+/// lengths, NeMo-RL's variant of this algorithm makes the same number of packs or more. Pack i goes to rank i modulo
+/// the number of ranks, so some ranks have one more than others. Under pipeline parallelism, messages have one size, so
+/// each pack is padded to the length of its rank's longest pack. The padding counts as part of the pack's last
+/// sequence. Sequence lengths are equidistant quantiles of the batch's distribution.
 ///
 /// The slowest rank is the one with the largest product of (packs + stages - 1) and its mean tokens per pack, which is
 /// proportional to the time of its pipeline. REQUIRES: the task trains or infers, and the layout has no fault.

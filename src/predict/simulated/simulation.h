@@ -21,7 +21,7 @@ namespace dovetail::predict {
 
 struct SimulationOptions {
   std::uint64_t seed = 1;           ///< seed for sampling lengths
-  int draws = 1;                    ///< number of samplings of all lengths, each simulated separately
+  int draws = 1;                    ///< number of draws of all lengths, each simulated separately
   std::size_t max_iterations = 64;  ///< maximum number of iterations until a steady state
   FusedSearch fused;  ///< search for fused training; limited by the plan's free memory, not by max_activations
   /// Called with a description of each step of the simulation before it starts.
