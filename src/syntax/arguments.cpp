@@ -216,7 +216,7 @@ class ArgumentReader {
     Setting setting;
     if (flag.kind == FlagKind::on || flag.kind == FlagKind::either) {
       if (called.value)
-        return error(word, fmt::format("{} is a switch; accepted: the switch without a value", flag.name));
+        return error(word, fmt::format("{0} is a switch but has a value; accepted: {0} alone", flag.name));
       setting.kind = Setting::Kind::boolean;
       setting.text = called.negated ? "false" : "true";
     } else if (flag.kind == FlagKind::list || flag.kind == FlagKind::pair) {
@@ -252,7 +252,7 @@ class ArgumentReader {
       list.items.push_back(std::move(item));
     }
     if (flag.kind == FlagKind::pair && list.items.size() != 2)
-      return error(word, fmt::format("{} has {} values; accepted: two numbers", flag.name, list.items.size()));
+      return error(word, fmt::format("{} has {} of 2 values; accepted: two numbers", flag.name, list.items.size()));
     return list;
   }
 

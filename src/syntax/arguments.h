@@ -27,7 +27,7 @@ enum class FlagKind {
 struct Flag {
   std::string_view name;  ///< "--actor.num_nodes"
   FlagKind kind = FlagKind::text;
-  std::string_view fallback = {};     ///< default value; empty: null, or false for a switch
+  std::string_view fallback = {};     ///< default value; empty: false for `on`, otherwise null
   std::string_view accepted = {};     ///< accepted values, separated by |; empty: all
   std::string_view older_names = {};  ///< names in older versions, separated by |
 };
@@ -46,9 +46,9 @@ struct Arguments {
 
 /// Returns the values that `words` give to `flags`, and the defaults of all other flags. A flag and its value have the
 /// form `--x value` or `--x=value`. A name may be shortened to an unambiguous prefix. If a flag occurs several times,
-/// the last occurrence wins. Negative numbers are values; other words that look like flags are not. Returns an Error at
-/// its place where argparse would stop: if a value is missing or has the wrong type, if a switch has a value, or if a
-/// prefix is ambiguous.
+/// the last occurrence wins. A word that starts with `-` is a flag, unless it is `-` alone, a negative number, or has a
+/// space before any `=`. Returns an Error at its place where argparse would stop: if a value is missing, has the wrong
+/// type or is not accepted, if a switch has a value, or if a prefix is ambiguous.
 base::Result<Arguments> parse_arguments(std::span<const Flag> flags, std::span<const Word> words,
                                         const std::vector<std::string>& sources);
 

@@ -14,22 +14,23 @@
 namespace dovetail::syntax {
 
 struct ConfigurationRequest {
-  std::string path;                  ///< file of the configuration; other files are relative to its folder
+  std::string path;                  ///< path of the main file; paths in it are relative to its folder
   FileReader read;                   ///< reader of this file and the files that it names
   std::vector<Word> words;           ///< the trainer's arguments; words that are not overrides are ignored
   std::vector<std::string> sources;  ///< sources that the places of `words` refer to
 };
 
 /// Composes a configuration. `defaults:` holds the path of a parent relative to the file, a list of such paths, or
-/// Hydra's list: `_self_`, names of files in the same folder, `group: choice`, `group@package: choice`, `optional`,
-/// `override`, and choices that contain `${group}`. Overrides that choose groups apply before those that change values.
-/// Interpolations stay as written; call resolve() next. The sources of the tree are those of the request, followed by
-/// the files read.
+/// Hydra's list: `_self_`, names of files in the same folder, `group: choice`, `group@package: choice`, `optional`, and
+/// choices that contain `${group}`. Entries with `override` are ignored. Overrides that choose groups apply before
+/// those that change values. Interpolations stay as written; call resolve() next. The sources of the tree are those of
+/// the request, followed by the files read.
 base::Result<SettingTree> compose_configuration(const ConfigurationRequest& request);
 
 /// Replaces interpolations by their values: `${a.b}`, `${.sibling}`, `${..uncle}`, `${oc.env:NAME,default}`,
-/// `${oc.select:a.b,default}`, and arithmetic (`mul`, `add`, `sub`, `div`, `max`, `min`). Other resolvers, missing keys
-/// and circular references become unknown values. Returns an Error if the result exceeds the size limit.
+/// `${oc.select:a.b,default}`, `${oc.decode:text}`, and arithmetic (`mul`, `add`, `sum`, `sub`, `div`, `max`, `min`).
+/// Other resolvers, missing keys and circular references become unknown values. Returns an Error if the result exceeds
+/// the size limit.
 base::Status resolve(SettingTree& tree, const std::map<std::string, std::string>& environment);
 
 }  // namespace dovetail::syntax

@@ -14,12 +14,12 @@ namespace dovetail::syntax {
 /// Returns the content of the file at `path`, or an Error that says why it cannot be read.
 using FileReader = std::function<base::Result<std::string>(const std::string& path)>;
 
-/// Returns a reader of regular files below the folder `root`, after symbolic links are resolved. Any other path is an
-/// Error.
+/// Returns a reader of regular files below the folder `root`. It resolves symbolic links first, and returns an Error
+/// for any other path.
 FileReader read_below(const std::string& root);
 
-/// Returns `path` relative to `folder`, or `path` alone if it is absolute or `folder` is empty. Resolves `.` and `..`
-/// without reading the file system. Leading `..` of a relative path remain.
+/// Returns `folder` followed by `path`, or `path` alone if it is absolute or `folder` is empty. Resolves `.` and `..`
+/// without reading the file system. A relative result keeps its leading `..`.
 std::string join_path(std::string_view folder, std::string_view path);
 /// Returns the folder of a path, like `dirname`.
 std::string folder_of(std::string_view path);

@@ -164,7 +164,7 @@ class ValueReader {
     ++at_;
     skip();
     if (!error_ && at_ < text_.size() && ends.find(text_[at_]) == std::string_view::npos && text_[at_] != ',')
-      fail("unexpected text after a closing quote; accepted: a quoted text alone");
+      fail("unexpected text after a closing quote; accepted: quoted text alone");
     Setting setting;
     setting.kind = ValueKind::string;
     setting.place = place_;
@@ -258,12 +258,13 @@ base::Result<Override> parse_override(const Word& word, const std::vector<std::s
   const bool is_valid = is_override(word) && (equals != std::string_view::npos || one.kind == Override::Kind::remove);
   const auto source = static_cast<std::size_t>(word.place.source);
   if (!is_valid)
-    return base::Error{.failure = base::Failure::bad_input,
-                       .path = source < sources.size() ? sources[source] : std::string(),
-                       .line = word.place.line,
-                       .column = word.place.column,
-                       .message = fmt::format("{} is not an override; accepted: `key=value`, `+key=value`, `~key`",
-                                              base::quote(describe(word.text)))};
+    return base::Error{
+        .failure = base::Failure::bad_input,
+        .path = source < sources.size() ? sources[source] : std::string(),
+        .line = word.place.line,
+        .column = word.place.column,
+        .message = fmt::format("{} is not an override; accepted: `key=value`, `+key=value`, `++key=value`, `~key`",
+                               base::quote(describe(word.text)))};
   one.key = text.substr(0, equals);
   if (const std::size_t at = one.key.find('@'); at != std::string::npos) {
     one.package = one.key.substr(at + 1);
@@ -299,7 +300,8 @@ base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& ove
             fmt::format("{} does not have the value that the override removes; accepted: its current value, or `~{}`",
                         base::quote(one.key), one.key));
       if (!remove_setting(tree.root, one.key))
-        return override_error(tree, one, fmt::format("cannot remove {}: there is no such key", base::quote(one.key)));
+        return override_error(
+            tree, one, fmt::format("cannot remove {}; accepted: an existing key of a map", base::quote(one.key)));
       continue;
     }
     if (one.kind == Override::Kind::change && !is_there)

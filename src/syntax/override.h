@@ -22,13 +22,14 @@ struct Override {
   Place place;
 };
 
-/// Returns whether a word has the form of an override: a valid key, then `=`, or a leading `~`. Such words can be
-/// passed to parse_override().
+/// Returns whether a word has the form of an override: a key and `=`, possibly after `+` or `++`, or `~` and a key.
+/// parse_override() rejects all other words.
 bool is_override(const Word& word);
 
-/// Parses one override. If a part of the value is unknown, the whole value is. The value of a conditional word depends
-/// on the same condition. Values are null, booleans, numbers, quoted and plain text, `[...]`, `{...}` and `${...}`.
-/// Sweeps over several runs (`a,b`, `range(...)`) are Errors at their place. `sources` are the file names for messages.
+/// Parses one override. If part of the value is unknown, the whole value is unknown. The value of a conditional word
+/// depends on the same condition. Values are null, booleans, numbers, quoted and plain text, `[...]`, `{...}` and
+/// `${...}`. Sweeps over several runs (`a,b`, `range(...)`) are Errors at their place. `sources` are the file names for
+/// messages.
 base::Result<Override> parse_override(const Word& word, const std::vector<std::string>& sources);
 
 /// Parses a value without a key.

@@ -35,7 +35,7 @@ struct TextPiece {
   bool operator==(const TextPiece&) const = default;
 };
 
-/// A string made of pieces. No piece is empty, and no two adjacent pieces are known. An empty string has no pieces.
+/// A string made of pieces. Known pieces are not empty, and no two of them are adjacent. An empty string has no pieces.
 struct Text {
   std::vector<TextPiece> pieces;
   std::vector<std::string> defaulted;  ///< unset variables whose defaults were used
@@ -63,7 +63,7 @@ std::string_view characters(const Text& text);
 bool has_characters(const Text& text);
 /// Returns the first unknown piece. REQUIRES: not is_known().
 const Unknown& first_unknown(const Text& text);
-/// Returns the memory used by the pieces, in bytes.
+/// Returns the approximate memory used by the pieces, in bytes.
 std::size_t size_of(const Text& text);
 
 void append(Text& text, std::string_view more);

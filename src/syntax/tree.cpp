@@ -238,7 +238,7 @@ base::Result<Setting> setting_of(const base::Document& document, std::string_vie
   YamlSettings reader(content, source);
   Setting setting = reader.read(document.root());
   if (reader.is_too_large())
-    return document.root().error(fmt::format("the file has too many values; accepted: at most {}", max_settings));
+    return document.root().error(fmt::format("the file has too many values; accepted: fewer than {}", max_settings));
   return setting;
 }
 

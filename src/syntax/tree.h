@@ -40,12 +40,13 @@ const Setting* find_setting(const Setting& root, std::string_view path);
 /// Splits a path into names: `a.b[0]` becomes `a`, `b`, `0`.
 std::vector<std::string> names_of_path(std::string_view path);
 
-/// Sets the value at a path and creates missing maps. Returns false if a value on the path is neither a map nor a list,
-/// or a list has no such item.
+/// Sets the value at a path. Missing values, nulls and strings above it become maps. Returns false if a value above it
+/// is a boolean, a number or unknown, or if a list has no such item.
 bool put_setting(Setting& root, std::string_view path, Setting value);
-/// Removes a value. Returns false if it is missing.
+/// Removes the member of a map at a path. Returns false if it does not exist.
 bool remove_setting(Setting& root, std::string_view path);
-/// Merges `over` into `under`. Maps are merged member by member; any other value is replaced.
+/// Merges `over` into `under`. Maps are merged member by member. Any other value is replaced, and so is a map if its
+/// counterpart in `over` has NeMo-RL's member `_override_`.
 void merge_setting(Setting& under, Setting over);
 
 /// Converts the root of a document by PyYAML's rules: plain `yes`, `On` and `True` are booleans, `1_000` is a number,

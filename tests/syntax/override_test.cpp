@@ -55,7 +55,7 @@ TEST(Override, ErrorsInValuesHaveAPlace) {
       {"[a", "the list is not closed; accepted: `[a, b]`"},
       {"{a}", "a key of the map has no value; accepted: `{key: value}`"},
       {"'a", "the quote is not closed; accepted: text in quotes"},
-      {"'a'b", "unexpected text after a closing quote; accepted: a quoted text alone"},
+      {"'a'b", "unexpected text after a closing quote; accepted: quoted text alone"},
       {"a]", "unquoted text contains `]`; put the text in quotes"},
       {"${a", "`${` is not closed; accepted: `${key}`"},
       {"[1] 2", "unexpected text after the value; accepted: one value"},
@@ -117,7 +117,7 @@ TEST(Override, ChangesTheTreeLikeHydra) {
   EXPECT_EQ(applied({"~a.b=2"}),
             "run.sh:3:5: `a.b` does not have the value that the override removes; accepted: its current value, or "
             "`~a.b`");
-  EXPECT_EQ(applied({"~x"}), "run.sh:3:5: cannot remove `x`: there is no such key");
+  EXPECT_EQ(applied({"~x"}), "run.sh:3:5: cannot remove `x`; accepted: an existing key of a map");
   EXPECT_EQ(applied({"+files.9=z"}),
             "run.sh:3:5: `files.9` is inside a value that is not a map; accepted: a key of a map");
 }

@@ -198,7 +198,7 @@ class BraceExpansion {
 
   bool fits(std::size_t choices) {
     if (choices > max_choices)
-      fail(shell_, place_, fmt::format("braces have too many choices; accepted: at most {}", max_choices));
+      fail(shell_, place_, fmt::format("braces expand to too many words; accepted: at most {}", max_choices));
     return choices <= max_choices;
   }
 

@@ -140,7 +140,7 @@ base::Status search_script(LaunchSearch& search, const ReachedCommand& command, 
         .path = search.outcome.sources[static_cast<std::size_t>(place.source)],
         .line = place.line,
         .column = place.column,
-        .message = fmt::format("too many scripts start other scripts; accepted: at most {}", max_scripts)};
+        .message = fmt::format("the script starts too many other scripts; accepted: at most {}", max_scripts)};
   }
   ScriptRequest inner;
   inner.path = std::move(path);

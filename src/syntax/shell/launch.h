@@ -1,4 +1,4 @@
-// Finds the command of a trainer among the commands that a script reaches, including launchers such as torchrun.
+// Finds the commands of a script that start a trainer, directly or through a launcher such as torchrun.
 #pragma once
 
 #include <functional>
@@ -42,8 +42,8 @@ base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const Sc
 /// Returns whether two launches start the same program with the same arguments.
 bool is_same(const Launch& one, const Launch& other);
 
-/// Returns the only launch of a script; launches that are the same count as one. Returns an Error if there is no launch, if
-/// launches differ, or if an unknown value decides whether the trainer starts.
+/// Returns the only unconditional launch of a script; launches that are the same count as one. Returns an Error if no
+/// launch is unconditional, or if unconditional launches differ.
 base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector<Launch>& launches);
 
 }  // namespace dovetail::syntax

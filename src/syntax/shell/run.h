@@ -176,7 +176,7 @@ struct ParameterValue {
 ParameterValue parameter_value(Shell& shell, const WordPart& part);
 /// Returns the variable, set by the script or the environment, or null.
 const Variable* find_variable(const Shell& shell, const std::string& name);
-/// Returns the value of `$NAME` for an unset variable.
+/// Returns the unknown value of a variable that neither the script nor the given environment sets.
 Text unset_text(const Shell& shell, const std::string& name, const Place& place);
 
 // arithmetic.cpp

@@ -43,12 +43,12 @@ struct ReachedCommand {
   std::vector<Word> words;  ///< the command and its arguments; at least one word
   std::map<std::string, Text> environment;
   Text directory;
-  std::optional<Text> input;         ///< a here-document or a here-string
+  std::optional<Text> input;         ///< standard input; nullopt: unknown
   std::vector<Word> outputs;         ///< files that receive the output
   std::optional<Unknown> condition;  ///< condition that decides whether it is reached; nullopt: always reached
 };
 
-/// A variable that the user must set, because the script would exit without it. Its value is assumed to be unknown.
+/// A variable that the user must set, because the script would exit without it. Its value is unknown.
 struct RequiredVariable {
   std::string name;
   Place place;  ///< place where the script would exit
@@ -77,8 +77,8 @@ struct ScriptOutcome {
   ScriptCost cost;  ///< total cost, including ScriptRequest::before
 };
 
-/// Evaluates a script. Returns an Error at the place of the fault if the script violates bash syntax, or if the total
-/// cost exceeds the limits on steps and memory.
+/// Evaluates a script. Returns an Error with a location if the script violates bash syntax, or if it exceeds a limit on
+/// steps, memory or nesting.
 base::Result<ScriptOutcome> evaluate_script(const ScriptRequest& request);
 
 }  // namespace dovetail::syntax

@@ -129,7 +129,7 @@ TEST(Launch, RecursiveScriptsAreLimited) {
   ASSERT_TRUE(outcome.ok());
   const base::Result<std::vector<Launch>> launches = find_launches(*outcome, request, is_trainer);
   ASSERT_FALSE(launches.ok());
-  EXPECT_NE(launches.error().message.find("too many scripts start other scripts"), std::string::npos);
+  EXPECT_NE(launches.error().message.find("starts too many other scripts"), std::string::npos);
 }
 
 TEST(Launch, NestedScriptsShareTheStepLimit) {
