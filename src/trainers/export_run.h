@@ -15,7 +15,7 @@
 
 namespace dovetail::trainers {
 
-/// A change to a base, which without it would run another plan or not run at all.
+/// A change without which the base would not run the plan.
 struct RequiredChange {
   Change change;
   std::optional<plan::Plan> without;  ///< plan that would run without this change; nullopt if the job could not run
@@ -52,7 +52,7 @@ struct CompleteExport {
 
 /// Returns a file that runs the job by the plan. Environment variables supply the values that only the user knows. With
 /// example values for them, importing the file yields the job, with lengths at their caps, and the plan. Returns an
-/// Error if the trainer cannot run the job or the plan, or if that needs other settings that only the user knows.
+/// Error if the trainer cannot run the job or the plan, or if they need other settings that only the user knows.
 base::Result<CompleteExport> export_complete_file(const plan::Job& job, const plan::Plan& plan,
                                                   std::string_view trainer);
 

@@ -303,7 +303,7 @@ base::Result<Reading> read_configuration(const ConfigurationFile& file, const st
   if ((*found)->of_configuration == nullptr)
     return base::Error{base::Failure::bad_input, file.name, 0, 0,
                        fmt::format("{} is configured by flags; accepted: a launch script, whose name ends with .sh or "
-                                   "which starts with #!",
+                                   ".bash, or which starts with #!",
                                    (*found)->name)};
   DOVETAIL_TRY(ReadRun run, (*found)->of_configuration(file, request));
   return Reading{.reader = *found, .why = fmt::format("it has {}", (*found)->recognized_by), .run = std::move(run)};

@@ -29,17 +29,18 @@ struct Import {
   syntax::SettingTree settings = {};                    ///< see ReadRun
 };
 
-/// Returns whether import_run should read `content`. This is the case if `path` names a trainer ("verl:run.sh",
-/// "nemo-rl:grpo.yaml"), or if the content is a launch script or a trainer's configuration and not a job.
+/// Returns whether import_run should read the file. This is the case if `path` names a trainer ("verl:run.sh",
+/// "nemo-rl:grpo.yaml") or the file is a shell script. Otherwise, the content must be a trainer's configuration, or a
+/// log that contains one or the command of a run, and must not be a job.
 bool is_foreign(const std::string& path, std::string_view content);
 
 /// Returns `path` without a leading name of a trainer ("verl:").
 std::string file_of(const std::string& path);
 
-/// Reads a configuration or a launch script. Scripts are evaluated but never run. Only files below the options' `root`
-/// are read. It defaults to the repository that contains the file, or else the file's folder. Models are also looked up
-/// in `hub_cache`, Hugging Face's download cache (import/models.h), unless it is empty. Errors have a location if
-/// possible.
+/// Reads a configuration, a launch script, or a log that contains either. Scripts are evaluated but never run. Only
+/// files below the options' `root` are read. It defaults to the repository that contains the file, or else the file's
+/// folder. Models are also looked up in `hub_cache`, Hugging Face's download cache (import/models.h), unless it is
+/// empty. Errors have a location if possible.
 base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options,
                                 const std::string& hub_cache = {});
 

@@ -26,7 +26,7 @@ inline constexpr std::string_view areal_version = "AReaL 4aef98d8d";
 extern const TrainerReader areal_reader;
 
 /// Writes plans as AReaL settings, and jobs as complete configurations. Returns an Error if AReaL cannot run the job,
-/// or if it needs settings that only the user knows.
+/// or if the job needs settings that only the user knows.
 extern const TrainerWriter areal_writer;
 
 /// Returns the keys of AReaL's logs (areal/utils/stats_logger.py): `timeperf/...` in seconds. No key times the whole
@@ -57,7 +57,7 @@ base::Result<ComposedSettings> areal_settings_of_launch(const syntax::Launch& la
 /// Reads the settings of a file, which may be one that AReaL saved. The arguments in the options are overrides.
 base::Result<ComposedSettings> areal_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
-/// Returns AReaL's defaults. They include a critic, but no reference, whose settings default to the actor's settings.
+/// Returns AReaL's defaults. They include a critic, but no reference. A reference's settings default to the actor's.
 base::Result<syntax::Setting> areal_defaults();
 
 }  // namespace dovetail::trainers

@@ -48,7 +48,7 @@ base::Status check_is_rl(const syntax::SettingTree& tree) {
     return error;
   }
   if (areal_has_role(tree, "teacher"))
-    return setting_error(tree, "teacher", "has a teacher, but jobs cannot have teachers; accepted: null");
+    return setting_error(tree, "teacher", "is set, but jobs cannot have teachers; accepted: null");
   return {};
 }
 
@@ -124,7 +124,8 @@ base::Status read_workload(ArealDraft& draft) {
   DOVETAIL_TRY(run.prompts, count_at(tree, batch_key));
   DOVETAIL_TRY(run.samples_per_prompt, count_at(tree, "gconfig.n_samples"));
   if (run.samples_per_prompt > plan::max_count || run.prompts > plan::max_count / run.samples_per_prompt)
-    return setting_error(tree, batch_key, fmt::format("is too large; accepted: at most {} samples", plan::max_count));
+    return setting_error(tree, batch_key,
+                         fmt::format("makes too many samples per iteration; accepted: at most {}", plan::max_count));
   const std::int64_t samples = run.prompts * run.samples_per_prompt;
   DOVETAIL_TRY(const std::int64_t parts, count_at(tree, parts_key));
   if (parts > samples)

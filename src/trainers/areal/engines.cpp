@@ -64,7 +64,7 @@ base::Status read_degrees(AllocationText& text, std::string_view letters, ArealA
     const std::size_t begin = text.at;
     for (; !text.ended() && text.text[text.at] >= '0' && text.text[text.at] <= '9'; ++text.at)
       size = std::min<std::int64_t>(size * 10 + (text.text[text.at] - '0'), llm::degree_limits.max + 1);
-    if (text.at == begin || size < 1) return text.fault(fmt::format("degree `{}` has no size of at least 1", letter));
+    if (text.at == begin || size < 1) return text.fault(fmt::format("the size of degree `{}` is missing or 0", letter));
     if (size > llm::degree_limits.max)
       return text.fault(fmt::format("degree `{}` exceeds {}", letter, llm::degree_limits.max));
     into.*degree->member = static_cast<int>(size);

@@ -53,8 +53,9 @@ struct ArealMode {
 
 /// Parses a single allocation string for all engines, in the syntax of any version. Older versions write a dot for the
 /// colon and `m` for `t`. They may omit the training backend, which is then Megatron if there are pipeline or expert
-/// degrees, otherwise FSDP. Errors are those of parse_areal_backend. Also returns an Error unless the string has
-/// exactly one generation engine and one training engine.
+/// degrees, otherwise FSDP. Returns the same Errors as parse_areal_backend for all other faults. Also
+/// returns an Error unless the string has exactly one engine for generation and one for training, with equal numbers of
+/// GPUs if they share them.
 base::Result<ArealMode> parse_areal_mode(std::string_view text);
 
 struct ArealEngine {

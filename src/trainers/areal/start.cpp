@@ -30,7 +30,7 @@ base::Status check_offload(const syntax::SettingTree& tree, const std::vector<Ar
     if (engine.role == "rollout" || enabled) continue;
     DOVETAIL_TRY(const bool leaves, flag_at(tree, engine.role + ".offload"));
     if (leaves)
-      return stops(tree, engine.role + ".offload", "is true without enable_offload; accepted: both, or neither");
+      return stops(tree, engine.role + ".offload", "is true without enable_offload; accepted: false, or both true");
   }
   if (colocated && !enabled)
     return stops(tree, "enable_offload", "is false although the rollout shares the actor's GPUs; accepted: true");

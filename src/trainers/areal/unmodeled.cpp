@@ -27,7 +27,7 @@ constexpr std::array whole_settings{
                    "runs in the process of another engine; modeled as a separate process"},
     CheckedSetting{"rollout._version", "v1", "the rollout gateway is not modeled"},
     CheckedSetting{"rollout.agent.mode", "inline|subproc",
-                   "sessions arrive from outside; modeled as all starting at once"},
+                   "sessions arrive from outside; modeled as all starting together"},
     CheckedSetting{"rollout.api_url", "null",
                    "generation uses a model outside the cluster; modeled as the run's engine"},
     CheckedSetting{"actor.weight_update_mode", "xccl",

@@ -38,7 +38,7 @@ std::string flag_text(bool value);
 /// Formats a boolean for YAML: "true", "false".
 std::string yaml_flag(bool value);
 
-/// Collects changes.
+/// Builds a list of changes, one for each setting or flag.
 struct ChangeList {
   std::vector<Change> all = {};
 
@@ -58,7 +58,7 @@ struct ChangeList {
 /// "without key".
 std::vector<std::string> arguments_of(const Change& change);
 
-/// Concatenates changes. If both set the same key, `second` wins.
+/// Concatenates lists of changes. If both lists set the same key, `second` wins.
 std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change> second);
 
 /// Formats a number without rounding: "0.6", "4096".
@@ -81,8 +81,8 @@ bool run_equally(const plan::Job& job, const plan::Plan& a, const plan::Plan& b)
 base::Error inexpressible(std::string_view trainer, const plan::Job& job, const plan::Plan& requested,
                           const plan::Plan& actual);
 
-/// Describes the first difference between the wanted job and the job that a configuration runs, ignoring the backend:
-/// "different batches". Returns nullopt if the jobs do not differ.
+/// Describes the first difference between the requested job and the job that a configuration runs ("different
+/// batches"). Ignores the backend. Returns nullopt if the jobs do not differ.
 std::optional<std::string> difference_of(const plan::Job& requested, const plan::Job& actual);
 
 }  // namespace dovetail::trainers

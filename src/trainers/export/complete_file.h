@@ -65,7 +65,7 @@ base::Status check_software(const JobFacts& facts, std::string_view trainer, con
 struct RequiredName {
   std::string name;          ///< "ACTOR_PATH"
   std::string what;          ///< description: "weights of the actor, a ...: a folder or a name on Hugging Face"
-  std::string example = {};  ///< value for reading the written file again, to check it
+  std::string example = {};  ///< value with which the written file is read back as a check
 };
 
 /// A file for a job, without the settings of a plan.

@@ -76,7 +76,7 @@ std::vector<Alternative> mode_alternatives(const AlternativesRequest& request, c
 struct TrainerWriter {
   std::string_view name;  ///< "verl"
   /// Returns all settings for the tasks of the plan, including those that the configuration already has. `settings` are
-  /// the settings of the configuration. The backends and engines in it decide which keys are used.
+  /// the settings of the configuration. They select the backends and engines, which determine the keys.
   std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings);
   /// Returns the alternatives of a configuration. The trainer may reject some of them, so the caller must read each
   /// changed configuration again. Null: there are no alternatives.
@@ -86,7 +86,7 @@ struct TrainerWriter {
   /// Whether YAML files are edited in place (export/yaml_edit.h). Needed if files cannot inherit from other files.
   bool patches = false;
   bool takes_arguments = true;  ///< the command accepts settings after the configuration file
-  /// Returns a file for a job without a base. Null: a base is required.
+  /// Returns a new file for a job. Null: exports need an existing configuration as a base.
   base::Result<CompleteFile> (*complete_file)(const JobFacts& facts) = nullptr;
 };
 

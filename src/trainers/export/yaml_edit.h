@@ -19,10 +19,10 @@ struct YamlEdit {
 
 /// Returns the content with the edits. The value of an existing key is replaced and keeps its quotes. A new key is
 /// added in the style of its map: at the start of a map in braces, otherwise after the last member whose value is on
-/// the line of its key. If the map is given by an alias or interpolation, this is first replaced by the map that it
-/// refers to, as found in `resolved`. Parsing the result gives exactly the new values and no other changes. Returns an
-/// Error at its place if the content is not YAML, if a key leads through a value that is not a map, or if a value is
-/// shared by an anchor or extends over several lines.
+/// the line of its key. If the map is an alias or interpolation, it is first replaced by the map to which it refers in
+/// `resolved`. Parsing the result gives exactly the new values and no other changes. Returns an Error with a location
+/// if the content is not YAML, if a key leads through a value that is not a map, or if a value is shared by an anchor
+/// or extends over several lines.
 base::Result<std::string> edit_yaml(std::string_view content, const std::string& path,
                                     const std::vector<YamlEdit>& edits, const syntax::SettingTree& resolved);
 

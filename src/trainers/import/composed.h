@@ -17,7 +17,7 @@
 namespace dovetail::trainers {
 
 struct ComposedSettings {
-  syntax::SettingTree tree;  ///< with interpolations resolved; values with line 0 come from a bundled file
+  syntax::SettingTree tree;  ///< with interpolations resolved; line 0 marks defaults and values of bundled files
   std::vector<Finding> assumed;
   std::map<std::string, std::string> environment;  ///< environment variables of the trainer
 };

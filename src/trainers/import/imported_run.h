@@ -33,16 +33,16 @@ struct ImportedModel {
   bool operator==(const ImportedModel&) const = default;
 };
 
-/// How a task runs.
+/// A task of the run, and how it runs.
 struct ImportedTask {
   std::string task;  ///< name in the workflow
   plan::TaskPlan planned;
-  bool other_backend = false;  ///< its backend differs from the actor's and fixes its ZeRO stage
+  bool other_backend = false;  ///< its backend differs from the actor's, so the job fixes its ZeRO stage
 
   bool operator==(const ImportedTask&) const = default;
 };
 
-/// A run. Counts are at least 1 unless stated otherwise.
+/// The facts of one run. Counts are at least 1 unless stated otherwise.
 struct ImportedRun {
   std::string name;              ///< name of the job
   std::string framework = {};    ///< framework as in jobs (plan/framework.h)
@@ -81,7 +81,8 @@ struct ImportedRun {
 };
 
 /// Returns the run as dovetail/job@1 in YAML. The user's values for the cluster and for lengths stay as written.
-/// Unspecified lengths default to their cap. Returns an Error if a length in `options` is malformed.
+/// Unspecified lengths default to their cap. Returns an Error if a length in `options` is malformed, or if prompts
+/// leave no tokens for responses.
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options);
 
 /// Records in `assumed` that a length option with one statistic, such as mean=900, is read with

@@ -37,7 +37,7 @@ struct ClusterChoice {
 };
 
 /// Parses `--cluster`: NODESxGPUSxTYPE, GPUSxTYPE, or a file with a `cluster`. Returns nullopt if it is not given.
-/// Returns an Error if it is malformed or the nodes in the file differ.
+/// Returns an Error if it is malformed, if the nodes in the file differ, or if `--gpu` is also given.
 base::Result<std::optional<ClusterChoice>> chosen_cluster(const ImportOptions& options);
 
 /// Finds the GPU that `--gpu` or `--cluster` names. The Error for an unknown name also says how to specify a GPU that is

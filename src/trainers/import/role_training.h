@@ -52,8 +52,8 @@ base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std:
 /// Returns the bits per weight that a name implies, 8 or 4 ("fp8_e5m2", "/models/Qwen3-8B-AWQ"), or nullopt.
 std::optional<int> named_bits(std::string_view name);
 
-/// Sets the bits per weight of the engine from the setting at `key`. Adds to `not_modelled` the effects that are not
-/// modeled. Returns an Error if the value is unknown before the script runs.
+/// Sets the bits per weight of the engine from the setting at `key`. Adds the setting's other effects to
+/// `not_modelled`. Returns an Error if the value is unknown before the script runs.
 base::Status take_engine_weights(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
 /// Like take_engine_weights, for the bits per value of the engine's KV cache.

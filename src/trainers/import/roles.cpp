@@ -42,8 +42,8 @@ void list_uncounted(const syntax::SettingTree& tree, const FoundModel& found, st
 base::Status check_given_models(const ImportOptions& options) {
   for (const std::string& given : options.models)
     if (!given.starts_with("actor=") && !given.starts_with("critic=") && !given.starts_with("reward="))
-      return base::bad_input(
-          fmt::format("--model {} names no role; accepted: actor=NAME, critic=NAME, reward=NAME", base::quote(given)));
+      return base::bad_input(fmt::format(
+          "--model {} names no known role; accepted: actor=NAME, critic=NAME, reward=NAME", base::quote(given)));
   return {};
 }
 

@@ -35,7 +35,7 @@ struct RunRequest {
   std::map<std::string, std::string> environment;  ///< environment given in the options
 };
 
-/// Returns an Error if the options name a model for a role that does not exist.
+/// Returns an Error if the options name a model for a role other than actor, critic and reward.
 base::Status check_given_models(const ImportOptions& options);
 
 /// Returns the shape of a role's model, which the user or the setting at `key` names, and adds the model to the run.
@@ -59,11 +59,11 @@ base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, con
 /// Reads the rank of adapters at `key`; 0 means no adapters.
 base::Result<int> adapter_rank_at(const syntax::SettingTree& tree, const std::string& key);
 
-/// Sets the cluster of the run to `nodes` nodes of `gpus_per_node` GPUs. The user chooses the GPU; a default is
-/// recorded in `assumed`.
+/// Sets the cluster of the run to `nodes` nodes of `gpus_per_node` GPUs. The GPU type is the user's, or else a
+/// default, which is recorded in `assumed`.
 base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::int64_t gpus_per_node, ImportedRun& run);
 
-/// Pools assigned to the devices of nodes.
+/// Devices assigned to pools.
 struct AssignedPools {
   std::vector<cluster::Mesh> meshes;  ///< [pool] devices of the pool
   std::int64_t nodes = 0;             ///< number of nodes used

@@ -17,7 +17,7 @@ namespace dovetail::trainers {
 /// A file that configures a run.
 struct ConfigurationFile {
   std::string name;  ///< path as written by the user, for messages
-  std::string path;  ///< path for the request's reader; files that the configuration names are relative to it
+  std::string path;  ///< path for the request's reader; paths in the configuration are relative to its folder
   std::string content;
   /// Settings that were read from a log, which replace `content`; their places refer to the log.
   std::optional<syntax::Setting> printed = {};

@@ -50,7 +50,7 @@ std::size_t find_ray_prefix(std::string_view text, std::size_t from = 0);
 /// Returns the Ray prefix at the start of the line, "(TaskRunner pid=123)", or an empty string.
 std::string_view ray_prefix(std::string_view text);
 
-/// Returns how many characters at the start of `text` can be part of a number.
+/// Returns the number of decimal digits at the start of `text`.
 std::size_t digits_at(std::string_view text);
 
 /// A number as printed by Python: 1.5, 1e-06, nan, True, np.float64(1.5), tensor(0.5).

@@ -86,9 +86,9 @@ struct LogKeys {
   bool weight_sync_within_generation = false;
 };
 
-/// Returns the name of a time without its prefix and any text before that ("data/timing_s/gen" gives "gen"), or nullopt
-/// if the key is not a time. Unless keys are exact, `/` equals `_`, because TensorBoard's file names have `_` in place
-/// of `/`.
+/// Returns the name of a time without its prefix and any text before the prefix ("data/timing_s/gen" gives "gen"), or
+/// nullopt if the key is not a time. Unless keys are exact, `/` equals `_`, because TensorBoard's file names have `_`
+/// in place of `/`.
 std::optional<std::string> time_name(const LogKeys& keys, std::string_view key);
 
 /// Returns the entry of a time, or nullopt if it is unknown. A name below a known one ("policy_training/sharding") is a

@@ -79,13 +79,13 @@ std::optional<std::int64_t> logged_step(std::string_view text);
 ///   - JSON lines, one object per step. Keys are flat ("timing_s/gen") or nested ({"timing_s": {"gen": 1}}, the same
 ///     key). The file logger of verl writes {"step": 1, "data": {...}}. The step is `step`, `_step`, `iteration`,
 ///     `global_step`, `training/global_step`, `train/global_step` or `rollout/step`. Without these keys, objects are
-///     numbered from 1. Python's NaN and
-///     Infinity are not numbers. Objects of the same step are merged. A last line without a line end that is not JSON
-///     is ignored if there are other lines.
+///     numbered from 1. Python's NaN and Infinity are not numbers. Objects of the same step are merged. A last line
+///     without a line end that is not JSON is ignored if there are other lines.
 ///   - One JSON object of metrics, each an object of steps: {"timing/train/generation": {"1": 58.2}}, as written by the
 ///     tests of NeMo-RL.
 ///   - One JSON object whose `log_history` lists one object per step, as ROLL saves with a checkpoint
-///     (worker_state_pipeline.json). The step is `system/step`, otherwise `step`, otherwise the index in the list.
+///     (worker_state_pipeline.json). The step is `system/step`, otherwise `step`, otherwise the index in the list
+///     (from 0).
 /// Errors have a line and column.
 base::Status add_json_log(const LogFile& file, StepLogBuilder& log);
 
@@ -93,7 +93,8 @@ base::Status add_json_log(const LogFile& file, StepLogBuilder& log);
 ///   - The columns `Wall time,Step,Value`, as TensorBoard exports one scalar. The key is in the name of the file
 ///     (run-NAME-tag-KEY.csv, with '_' in place of '/').
 ///   - One column per key and one for the steps, which is named like the step of JSON lines.
-/// Errors have a line and column. Returns an Error for an empty file and for a single column.
+/// Returns an Error without location for an empty file. Returns an Error with a line and column for other faults, such
+/// as a single column.
 base::Status add_csv_log(const LogFile& file, StepLogBuilder& log);
 
 }  // namespace dovetail::trainers

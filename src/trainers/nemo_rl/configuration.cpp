@@ -151,7 +151,8 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
     DOVETAIL_TRY(judges, share_at(tree, reward_environment + ".resources"));
     if (judges.nodes < 1 || judges.gpus < 1 || judges.gpus > all.gpus)
       return setting_error(tree, reward_environment + ".resources",
-                           "has no GPUs; accepted: num_nodes and gpus_per_node");
+                           "gives no GPUs, or more per node than a node has; accepted: num_nodes of at least 1, and "
+                           "gpus_per_node from 1 to cluster.gpus_per_node");
     if (all.nodes > 1 && judges.nodes > 1 && judges.gpus != all.gpus)
       return setting_error(
           tree, reward_environment + ".resources.gpus_per_node",
@@ -162,7 +163,8 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
   if (rest <= 0)
     return setting_error(
         tree, "cluster.num_nodes",
-        "leaves no GPUs for training, because the reward model takes all of them; accepted: more nodes");
+        "leaves no GPUs for training, because the reward model takes all of them; accepted: more nodes, or "
+        "fewer GPUs for the reward model");
   draft.judges = mesh_of(rest, one_node ? judges.gpus : judges.nodes * judges.gpus);
   draft.trainer = draft.engines = mesh_of(0, rest);
   if (draft.colocated) return {};
@@ -171,7 +173,7 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
   if (nodes == 1 && (engines.gpus < 1 || engines.gpus >= rest || engines.nodes > 1))
     return setting_error(tree, resources + ".gpus_per_node",
                          fmt::format("is {} with num_nodes {} on one node, so NeMo-RL rejects the configuration; "
-                                     "accepted: 1 node with some of its {} GPUs",
+                                     "accepted: num_nodes 1 with at least 1 and fewer than {} GPUs",
                                      engines.gpus, std::max<std::int64_t>(engines.nodes, 1), rest));
   if (nodes > 1 && (engines.nodes < 1 || engines.nodes >= nodes || engines.gpus != all.gpus))
     return setting_error(tree, resources + ".num_nodes",
@@ -247,9 +249,10 @@ base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std:
   DOVETAIL_TRY(trained.layout, nemo_rl_layout(tree, keys, draft.trainer.count, model));
   const std::string batch_key = keys + ".train_global_batch_size";
   if (draft.run.mini_batch % trained.layout.data != 0)
-    return setting_error(tree, batch_key,
-                         fmt::format("is {}, which NeMo-RL rejects; accepted: a multiple of the {} data parallel ranks",
-                                     draft.run.mini_batch, trained.layout.data));
+    return setting_error(
+        tree, batch_key,
+        fmt::format("is {}, which NeMo-RL rejects; accepted: a multiple of {}, the number of data-parallel ranks",
+                    draft.run.mini_batch, trained.layout.data));
   DOVETAIL_TRY(trained.micro_batching, nemo_rl_micro_batching(tree, keys, true));
   DOVETAIL_TRY(trained.offload.optimizer_on_host, nemo_rl_optimizer_on_host(tree, keys));
   // All states leave the devices before the engine wakes. Policy and value model are never on the devices together.

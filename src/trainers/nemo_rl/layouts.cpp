@@ -147,7 +147,7 @@ base::Result<bool> nemo_rl_has_megatron(const syntax::SettingTree& tree, const s
   DOVETAIL_TRY(const bool dtensor, is_on(tree, role + ".dtensor_cfg.enabled"));
   if (megatron == dtensor)
     return setting_error(tree, key,
-                         fmt::format("is {} like {}.dtensor_cfg.enabled, so NeMo-RL rejects the configuration; "
+                         fmt::format("and {1}.dtensor_cfg.enabled are both {0}, so NeMo-RL rejects the configuration; "
                                      "accepted: exactly one of them true",
                                      megatron, role));
   return megatron;

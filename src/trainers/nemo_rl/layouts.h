@@ -23,7 +23,7 @@ base::Result<bool> nemo_rl_has_megatron(const syntax::SettingTree& tree, const s
 base::Result<llm::Layout> nemo_rl_layout(const syntax::SettingTree& tree, const std::string& role, int devices,
                                          const llm::Transformer& model);
 
-/// Returns the micro-batches of training or, unless `trains`, of inference. They are sized by tokens if sequences are
+/// Returns the micro-batches of training if `trains`, otherwise of inference. They are sized by tokens if sequences are
 /// packed or batches are dynamic.
 base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTree& tree, const std::string& role,
                                                          bool trains);

@@ -27,7 +27,7 @@ inline constexpr std::string_view nemo_rl_version = "NeMo-RL 7ea279abf";
 extern const TrainerReader nemo_rl_reader;
 
 /// Writes plans as NeMo-RL settings, and jobs as complete configurations. Returns an Error if NeMo-RL cannot run the
-/// job, or if it needs settings that only the user knows.
+/// job, or if the job needs settings that only the user knows.
 extern const TrainerWriter nemo_rl_writer;
 
 /// Returns the keys of NeMo-RL's logs: `timing/train/...` in seconds, from GRPO and PPO.

@@ -39,7 +39,9 @@ base::Status check_batches(const Start& start) {
   DOVETAIL_TRY(const bool on_policy, is_on(tree, "loss_fn.force_on_policy_ratio"));
   const std::int64_t all =
       prompts <= (std::int64_t{1} << 20) && samples <= (std::int64_t{1} << 20) ? prompts * samples : 0;
-  if (all == 0) return setting_error(tree, start.loop + ".num_prompts_per_step", "is too large; accepted: up to 2^20");
+  if (all == 0)
+    return setting_error(tree, start.loop + ".num_prompts_per_step",
+                         "or num_generations_per_prompt is too large; accepted: at most 2^20 each");
   if (on_policy && batch != all)
     return start.stops(batch_key, fmt::format("is {} with loss_fn.force_on_policy_ratio; accepted: the {} samples of a "
                                               "step",
@@ -89,10 +91,10 @@ base::Status check_megatron(const Start& start, const std::string& role) {
     return start.stops(fraction_key, fmt::format("is {} with {}; accepted: more than 0 and at most 1",
                                                  fraction.value_or(0), offload_key));
   if (offloads && !shards.value_or(true))
-    return start.stops(offload_key, "is true without use_distributed_optimizer; accepted: both, or neither");
+    return start.stops(offload_key, "is true without use_distributed_optimizer; accepted: false, or both true");
   if (overlaps && !offloads)
     return start.stops(keys + ".optimizer.overlap_cpu_optimizer_d2h_h2d",
-                       "is true without optimizer_cpu_offload; accepted: both, or neither");
+                       "is true without optimizer_cpu_offload; accepted: false, or both true");
   DOVETAIL_TRY(const bool fine, is_on(tree, keys + ".fine_grained_activation_offloading"));
   const syntax::Setting* const modules = find_setting(tree.root, keys + ".offload_modules");
   if (fine && (modules == nullptr || modules->items.empty()))
@@ -115,7 +117,7 @@ base::Status check_dtensor(const Start& start, const std::string& role) {
   if (context > 1 && tensor > 1 && sequences)
     return start.stops(keys + ".sequence_parallel", "is true with context parallelism; accepted: at most one of them");
   if (adapters && !second)
-    return start.stops(keys + ".lora_cfg.enabled", "is true without _v2; accepted: both, or neither");
+    return start.stops(keys + ".lora_cfg.enabled", "is true without _v2; accepted: false, or both true");
   DOVETAIL_TRY(const bool triton, is_on(tree, keys + ".lora_cfg.use_triton"));
   if (adapters && triton && tensor > 1)
     return start.stops(keys + ".lora_cfg.use_triton", "is true with tensor parallelism; accepted: false");
@@ -215,9 +217,10 @@ base::Status check_async(const Start& start) {
   if (backend == "dynamo") return {};
   if (backend == "sglang") return start.stops(key, "is true with sglang; accepted: false, or vllm, trtllm, megatron");
   if (backend != "megatron" && !engine)
-    return start.stops(key, fmt::format("is true without {}_cfg.async_engine; accepted: both, or neither", backend));
+    return start.stops(key, fmt::format("is true without {}_cfg.async_engine; accepted: false, or both true", backend));
   if (!corrects)
-    return start.stops(key, "is true without loss_fn.use_importance_sampling_correction; accepted: both, or neither");
+    return start.stops(key,
+                       "is true without loss_fn.use_importance_sampling_correction; accepted: false, or both true");
   if (colocated.value_or(true) && backend != "megatron")
     return start.stops(
         key, "is true with colocated generation; accepted: false, or policy.generation.colocated.enabled false");

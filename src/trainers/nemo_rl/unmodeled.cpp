@@ -149,8 +149,9 @@ base::Result<RoleTypes> dtensor_types(const syntax::SettingTree& tree, const std
   DOVETAIL_TRY(const auto copies, optional_integer(tree, key));
   if (copies.value_or(1) == 1) return types;
   if (*copies < 1 || layout.data % *copies != 0)
-    return setting_error(tree, key,
-                         fmt::format("is {}; accepted: a divisor of the {} data parallel ranks", *copies, layout.data));
+    return setting_error(
+        tree, key,
+        fmt::format("is {}; accepted: a divisor of {}, the number of data-parallel ranks", *copies, layout.data));
   types.types.shard_group = static_cast<int>(std::int64_t{layout.data} * layout.context / *copies);
   types.otherwise.push_back(
       {key,

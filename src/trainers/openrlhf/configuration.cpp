@@ -95,10 +95,11 @@ base::Status read_caps(OpenrlhfDraft& draft) {
   run.sequence_cap = both;
   if (!response) {
     run.max_prompt = run.max_response = both - 1;
-    run.assumed.push_back({std::string(both_key),
-                           fmt::format("{}: cap of prompt and response together; modeled as {} and {}", both,
-                                       run.prompt_cap, run.response_cap),
-                           place_of(tree, both_key)});
+    run.assumed.push_back(
+        {std::string(both_key),
+         fmt::format("{}: cap of prompt and response together; modeled with prompts of {} and responses of {} tokens",
+                     both, run.prompt_cap, run.response_cap),
+         place_of(tree, both_key)});
   }
   assume_lengths(tree, draft.request.options, both_key, response ? response_key : both_key, run);
   return {};
@@ -114,7 +115,7 @@ base::Status read_openrlhf_workload(OpenrlhfDraft& draft) {
   DOVETAIL_TRY(run.epochs, count_at(tree, "--train.max_epochs"));
   if (run.prompts > plan::max_count / run.samples_per_prompt)
     return setting_error(tree, "--rollout.batch_size",
-                         fmt::format("is too large; accepted: at most {} samples", plan::max_count));
+                         fmt::format("makes too many samples per iteration; accepted: at most {}", plan::max_count));
   const std::int64_t samples = run.prompts * run.samples_per_prompt;
   if (run.mini_batch > samples || samples % run.mini_batch != 0)
     return setting_error(
@@ -375,11 +376,12 @@ base::Status check_openrlhf_start(const syntax::SettingTree& tree) {
   if (async && sleeps && all)
     return setting_error(
         tree, "--vllm.enable_sleep",
-        "is on with --train.async_enable, so OpenRLHF rejects the configuration; accepted: at most one of them");
+        "is on with --train.async_enable and --train.colocate_all, so OpenRLHF rejects the configuration; accepted: at "
+        "most two of them");
   if (partial && !async)
     return setting_error(
         tree, "--train.partial_rollout_enable",
-        "is on without --train.async_enable, so OpenRLHF rejects the configuration; accepted: both, or neither");
+        "is on without --train.async_enable, so OpenRLHF rejects the configuration; accepted: off, or both on");
   if (evaluates && !remote && !agent)
     return setting_error(tree, "--eval.dataset",
                          "is set without --reward.remote_url or --train.agent_func_path, so OpenRLHF rejects the "

@@ -112,7 +112,7 @@ base::Status read_roll_workload(RollDraft& draft) {
   DOVETAIL_TRY(run.samples_per_prompt, roll_count(tree, "num_return_sequences_in_group", 1));
   if (run.prompts > plan::max_count / run.samples_per_prompt)
     return setting_error(tree, "rollout_batch_size",
-                         fmt::format("is too large; accepted: at most {} samples", plan::max_count));
+                         fmt::format("makes too many samples per iteration; accepted: at most {}", plan::max_count));
   DOVETAIL_TRY(run.epochs, roll_count(tree, "ppo_epochs", 1));
   const std::string ratio_key = "async_generation_ratio";
   DOVETAIL_TRY(const auto ratio, optional_number(tree, ratio_key));
@@ -305,9 +305,10 @@ base::Status read_roll_batches(RollDraft& draft) {
   DOVETAIL_TRY(const llm::Layout layout,
                roll_layout(tree, train_role, RollUse::trains, draft.trainer.count, draft.actor_model));
   if (backend == RollBackend::megatron && run.prompts % layout.data != 0)
-    return setting_error(tree, "rollout_batch_size",
-                         fmt::format("is {}, which ROLL rejects; accepted: a multiple of the {} data parallel ranks",
-                                     run.prompts, layout.data));
+    return setting_error(
+        tree, "rollout_batch_size",
+        fmt::format("is {}, which ROLL rejects; accepted: a multiple of {}, the number of data-parallel ranks",
+                    run.prompts, layout.data));
   DOVETAIL_TRY(const RollCut cut, roll_cut(tree, train_role, RollUse::trains, true));
   run.packing = cut == RollCut::packed || cut == RollCut::balanced;
   for (const bool in_training : {true, false}) DOVETAIL_CHECK(check_packs(draft, in_training));

@@ -242,7 +242,7 @@ base::Result<std::string> roll_judge(const syntax::SettingTree& tree) {
     if (!judge.empty())
       return setting_error(tree, key,
                            fmt::format("adds a second reward model to {}, but jobs have only one; accepted: "
-                                       "one role of `rewards` with GPUs",
+                                       "GPUs for only one reward model",
                                        judge));
     judge = role;
   }

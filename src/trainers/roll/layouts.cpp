@@ -61,7 +61,7 @@ base::Result<std::vector<int>> accounted_layers(const syntax::SettingTree& tree,
   if (all % chunks != 0 || all / chunks * layout.virtual_stages < 2)
     return setting_error(tree, keys + ".pipeline_model_parallel_size",
                          fmt::format("is {} with {} virtual stages, so ROLL rejects the configuration; accepted: sizes "
-                                     "whose product divides the {} layers",
+                                     "whose product divides the {} layers, with at least 2 layers per stage",
                                      layout.pipeline, layout.virtual_stages, all));
   if (!embedding && !loss) return std::vector<int>();
   const int of_stage = static_cast<int>(all / chunks) * layout.virtual_stages;
@@ -198,8 +198,8 @@ base::Status read_sglang_of_role(const syntax::SettingTree& tree, const std::str
           devices));
   if (all.layout.tensor * all.layout.pipeline != worker)
     return setting_error(tree, worker_key,
-                         fmt::format("is {}, but engines need tensor {} x pipeline {} GPUs; "
-                                     "accepted: that product",
+                         fmt::format("is {}, but each engine needs tensor {} x pipeline {} GPUs; "
+                                     "accepted: the product of these degrees",
                                      worker, all.layout.tensor, all.layout.pipeline));
   if (model.experts) {
     DOVETAIL_TRY(all.layout.expert, degree_at(tree, keys + ".ep_size"));

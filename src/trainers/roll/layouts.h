@@ -54,8 +54,8 @@ enum class RollCut {
   packed,     ///< a fixed number of sequences without padding
   balanced    ///< sequences packed up to a token budget
 };
-/// Returns how a role forms micro-batches in training or, unless `in_training`, in inference. `use` is the purpose of
-/// its strategy.
+/// Returns how a role forms micro-batches: in training if `in_training`, otherwise in inference. `use` is the purpose
+/// of its strategy.
 base::Result<RollCut> roll_cut(const syntax::SettingTree& tree, const std::string& role, RollUse use, bool in_training);
 /// Returns the key of the token budget of a micro-batch. REQUIRES: `cut` is dynamic or balanced.
 std::string roll_budget_key(const std::string& role, RollCut cut, bool in_training);

@@ -25,7 +25,7 @@ namespace dovetail::trainers {
 extern const TrainerReader roll_reader;
 
 /// Writes plans as ROLL settings, and jobs as complete configurations. Returns an Error if ROLL cannot run the job, or
-/// if it needs settings that only the user knows.
+/// if the job needs settings that only the user knows.
 extern const TrainerWriter roll_writer;
 
 /// Returns the keys of ROLL's logs (roll/pipeline/{rlvr,agentic}): `time/...` in seconds. With each step, the RLVR

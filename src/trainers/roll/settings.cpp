@@ -73,7 +73,7 @@ base::Status check_asynchrony(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const auto level, optional_integer(tree, "generate_opt_level"));
   if (ratio.value_or(0) == 0) return {};
   if (*ratio < 1)
-    return setting_error(tree, key, fmt::format("is {}, which ROLL rejects; accepted: 0, or at least 1", *ratio));
+    return setting_error(tree, key, fmt::format("is {}, which ROLL rejects; accepted: 0, or 1 to 1000", *ratio));
   if (*ratio > 1000) return setting_error(tree, key, fmt::format("is {}; accepted: at most 1000", *ratio));
   if (level.value_or(1) != 1)
     return setting_error(tree, "generate_opt_level",

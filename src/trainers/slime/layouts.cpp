@@ -96,13 +96,13 @@ base::Status check_stages(const syntax::SettingTree& tree, const llm::Layout& la
   for (const std::string& key : {megatron_keys().first_stage, megatron_keys().last_stage}) {
     DOVETAIL_TRY(const auto given, optional_integer(tree, key));
     if (given)
-      return setting_error(tree, key,
-                           "is set without a pipeline, so slime rejects the configuration; accepted: both, or neither");
+      return setting_error(
+          tree, key, "is set without a pipeline, so slime rejects the configuration; accepted: unset, or a pipeline");
   }
   if (layout.virtual_stages > 1)
     return setting_error(
         tree, megatron_keys().virtual_stages,
-        "is set without a pipeline, so Megatron-LM rejects the configuration; accepted: both, or neither");
+        "is set without a pipeline, so Megatron-LM rejects the configuration; accepted: unset, or a pipeline");
   return {};
 }
 
@@ -224,8 +224,8 @@ base::Result<plan::MicroBatching> slime_micro_batching(const syntax::SettingTree
   if (samples < layout.data)
     return setting_error(
         tree, "--global-batch-size",
-        fmt::format("makes steps of {} samples, which slime rejects; accepted: at least one for each of the {} "
-                    "data parallel ranks",
+        fmt::format("makes optimizer steps of {} samples, which slime rejects; accepted: at least {}, one for each "
+                    "data-parallel rank",
                     samples, layout.data));
   if (dynamic) {
     DOVETAIL_TRY(const std::int64_t tokens, count_at(tree, "--max-tokens-per-gpu"));

@@ -50,8 +50,8 @@ base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int de
 /// Flag at which unsupported shapes are reported.
 inline constexpr const char* slime_shape_key = "--num-layers";
 
-/// Describes what the layers of a `--spec` add to a standard transformer, which is not modeled. Returns nullopt if the
-/// layers are unknown or unsupported.
+/// Describes what the layers of a `--spec` add to a standard transformer. The additions are not modeled. Returns
+/// nullopt if the layers are unknown or unsupported.
 std::optional<std::string_view> slime_uncounted(const syntax::Setting& spec);
 
 /// Returns the shape given by the flags, with Megatron-LM's defaults. `vocabulary` is the vocabulary size to use

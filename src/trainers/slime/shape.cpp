@@ -263,7 +263,8 @@ base::Result<llm::Transformer> slime_shape(const syntax::SettingTree& tree, std:
   DOVETAIL_CHECK(read_attention(tree, model));
   DOVETAIL_CHECK(read_experts(tree, model));
   DOVETAIL_CHECK(read_positions(tree, model));
-  if (const auto fault = llm::find_fault(model)) return setting_error(tree, slime_shape_key, *fault);
+  if (const auto fault = llm::find_fault(model))
+    return setting_error(tree, slime_shape_key, "and the other shape flags: " + *fault);
   return model;
 }
 

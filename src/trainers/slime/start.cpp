@@ -55,7 +55,8 @@ base::Status check_pairs(const syntax::SettingTree& tree) {
     if (given && !other)
       return setting_error(
           tree, need.key,
-          fmt::format("is set without {}, so slime rejects the configuration; accepted: both, or neither", need.other));
+          fmt::format("is set without {}, so slime rejects the configuration; accepted: unset, or both set",
+                      need.other));
   }
   for (const Need& pair : opposites) {
     DOVETAIL_TRY(const bool given, is_given(tree, pair.key));
@@ -96,8 +97,7 @@ base::Status check_learning(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const auto teacher, optional_text(tree, "--opd-type"));
   DOVETAIL_TRY(const bool teacher_weights, is_given(tree, "--opd-teacher-load"));
   if (temperature <= 0)
-    return setting_error(tree, "--rollout-temperature",
-                         "is not more than 0, which slime rejects; accepted: more than 0");
+    return setting_error(tree, "--rollout-temperature", "is 0 or less, which slime rejects; accepted: more than 0");
   if (penalty != 0 && !reference)
     return setting_error(tree, "--kl-coef",
                          "is not 0 without --ref-load, so slime rejects the configuration; accepted: 0, or both");
@@ -131,7 +131,8 @@ base::Status check_rollouts(const syntax::SettingTree& tree) {
   if (evaluates && !data && !config)
     return setting_error(
         tree, "--eval-interval",
-        "is set without --eval-prompt-data, so slime rejects the configuration; accepted: both, or neither");
+        "is set without --eval-prompt-data or --eval-config, so slime rejects the configuration; accepted: unset, or "
+        "one of these flags");
   if (!epochs && !rollouts)
     return setting_error(tree, "--num-rollout",
                          "is missing, which slime rejects; accepted: a number of rollouts, or --num-epoch");

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array checked_training{
     CheckedSetting{"--balance-data", "true", "micro-batches are distributed in turn; modeled as balanced"},
     CheckedSetting{"--balance-by-flops", "false",
-                   "micro-batches have equal work and may exceed the token budget; modeled within it"},
+                   "micro-batches have equal work and may exceed the token budget; modeled within the budget"},
     CheckedSetting{"--data-pad-size-multiplier", "128", "padding to another multiple is not modeled"},
     CheckedSetting{"--log-probs-chunk-size", "-1",
                    "logits are computed in chunks; the real run uses less memory for logits"},

@@ -240,7 +240,7 @@ base::Status check_slime_facts(const JobFacts& facts) {
   if (facts.steps_off_policy > 1 || (facts.steps_off_policy == 1 && facts.colocated))
     return base::bad_input(
         "slime runs at most one step off policy, and only with engines on separate GPUs; accepted: `steps_off_policy: "
-        "0`, or 1 with such a plan");
+        "0`, or 1 with separate GPUs");
   return {};
 }
 

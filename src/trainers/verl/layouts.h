@@ -74,8 +74,8 @@ inline constexpr std::string_view reward_keys = "reward.reward_model";
 
 inline constexpr std::string_view verl_rollout_keys = "actor_rollout_ref.rollout";
 
-/// Returns the FSDP layout on `devices` devices. Returns an Error at the key of a size that does not divide the
-/// devices.
+/// Returns the FSDP layout on `devices` devices. Returns an Error at the key of a Ulysses size that does not divide the
+/// devices, or that exceeds 1 although sequences are padded.
 base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const VerlEngineKeys& keys, int devices);
 
 /// Returns the Megatron layout of the role whose settings are below `keys`. Parallel degrees are read below `degrees`,
@@ -84,7 +84,7 @@ base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::
                                           std::string_view degrees, int devices, const llm::Transformer& model);
 
 /// Returns the micro-batches of a task in `layout`. A token budget is per device, so devices that share a sequence add
-/// up their budgets. Returns an Error if the batch size is missing or too small.
+/// up their budgets. Returns an Error if the batch size is missing or is less than one sequence per rank.
 base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree& tree, const VerlBatchKeys& keys,
                                                       const llm::Layout& layout);
 

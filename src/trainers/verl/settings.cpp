@@ -100,8 +100,8 @@ base::Result<VerlEngine> engine_of(const LaunchArguments& arguments, const std::
       std::any_of(arguments.overrides.begin(), arguments.overrides.end(), selects_megatron))
     return VerlEngine::megatron;
   if (arguments.engine && *arguments.engine != "dp" && *arguments.engine != "fsdp")
-    return base::bad_input(
-        fmt::format("verl's model_engine {} is not supported; accepted: dp, megatron", base::quote(*arguments.engine)));
+    return base::bad_input(fmt::format("verl's model_engine {} is not supported; accepted: dp, fsdp, megatron",
+                                       base::quote(*arguments.engine)));
   return VerlEngine::fsdp;
 }
 

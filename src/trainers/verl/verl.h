@@ -28,7 +28,7 @@ inline constexpr std::string_view verl_defaults_version = "v0.9 (1dda039b9)";
 extern const TrainerReader verl_reader;
 
 /// Writes plans as verl settings, and jobs as complete launch scripts. Returns an Error if verl cannot run the job, or
-/// if it needs settings that only the user knows.
+/// if the job needs settings that only the user knows.
 extern const TrainerWriter verl_writer;
 
 /// Returns the keys of verl's logs (verl/trainer/ppo/metric_utils.py, verl/experimental): `timing_s/...`, in seconds,
@@ -79,7 +79,7 @@ bool is_verl_configuration(const syntax::Setting& root);
 base::Result<VerlSettings> settings_of_configuration(syntax::Setting root, const std::string& source,
                                                      const std::map<std::string, std::string>& environment);
 
-/// Returns the current name of a setting.
+/// Returns the current name of a setting, given its current or an older name.
 std::string present_key(std::string_view key);
 
 /// Completes an imported run. Adds to `not_modelled` the settings that affect time or memory but are not modeled. Adds

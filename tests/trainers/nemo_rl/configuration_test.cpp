@@ -337,7 +337,7 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
   const NemoRlRejection all[] = {
       {"loss_fn.force_on_policy_ratio=true", "accepted: the 2048 samples of a step"},
       {"policy.train_global_batch_size=1000", "accepted: a divisor of the 2048 samples"},
-      {"policy.train_global_batch_size=4", "accepted: a multiple of the 8 data parallel ranks"},
+      {"policy.train_global_batch_size=4", "accepted: a multiple of 8, the number of data-parallel ranks"},
       {"grpo.batch_multiplier=2", "is 2 without grpo.use_dynamic_sampling"},
       {"+grpo.skip_reference_policy_logprobs_calculation=true", "accepted: false, or no penalty"},
       {"policy.megatron_cfg.tensor_model_parallel_size=4", "accepted: train_micro_batch_size (1)"},
@@ -369,7 +369,8 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
       {"policy.generation.colocated.enabled=false policy.generation.colocated.resources.num_nodes=2 "
        "policy.generation.colocated.resources.gpus_per_node=4",
        "with all 8 GPUs each"},
-      {"policy.generation.colocated.enabled=false cluster.num_nodes=1", "accepted: 1 node with some of its 8 GPUs"},
+      {"policy.generation.colocated.enabled=false cluster.num_nodes=1",
+       "accepted: num_nodes 1 with at least 1 and fewer than 8 GPUs"},
       {"policy.generation.vllm_cfg.pipeline_parallel_size=2", "without async_engine"},
       {"policy.generation.vllm_cfg.expert_parallel_size=6", "accepted: a multiple of tensor_parallel_size (4)"},
       {"policy.generation.vllm_cfg.expert_parallel_size=8 policy.generation.vllm_cfg.async_engine=true",
@@ -388,7 +389,8 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
       {"policy.dtensor_cfg.lora_cfg.enabled=true", "is true with tensor parallelism", dtensor_grpo},
       {"policy.dtensor_cfg.lora_cfg.enabled=true policy.dtensor_cfg._v2=false", "is true without _v2", dtensor_grpo},
       {"+policy.dtensor_cfg.dp_replicate_size=2 policy.dtensor_cfg._v2=false", "is 2 without _v2", dtensor_grpo},
-      {"+policy.dtensor_cfg.dp_replicate_size=3", "is 3; accepted: a divisor of the 8 data parallel", dtensor_grpo},
+      {"+policy.dtensor_cfg.dp_replicate_size=3", "is 3; accepted: a divisor of 8, the number of data-parallel ranks",
+       dtensor_grpo},
       {"+policy.generation.refit_transport=nixl", "is nixl with PPO", dtensor_ppo},
       {"policy.generation.backend=megatron", "accepted: vllm, sglang", dtensor_ppo},
       {"value.sequence_packing.enabled=true", "is true with DTensor", dtensor_ppo},

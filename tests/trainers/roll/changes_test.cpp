@@ -186,7 +186,7 @@ struct RollRejection {
 TEST(RollConfiguration, RejectsUnsupportedConfigurations) {
   const RollRejection all[] = {
       {"adv_estimator=bananas", "accepted: gae, reinforce, grpo"},
-      {"++async_generation_ratio=0.5", "accepted: 0, or at least 1"},
+      {"++async_generation_ratio=0.5", "accepted: 0, or 1 to 1000"},
       {"++async_generation_ratio=1 ++generate_opt_level=0", "is 0 with async_generation_ratio"},
       {"actor_train.device_mapping=\"list(range(0,2))+list(range(14,16))\"", "are not consecutive"},
       {"actor_train.device_mapping=\"list([0,1,2,3,8,9,10,11])\"", "[0, 1, 2, 3, 8, 9, 10, 11]"},
@@ -200,7 +200,7 @@ TEST(RollConfiguration, RejectsUnsupportedConfigurations) {
       {"++actor_train.strategy_args.strategy_config.virtual_pipeline_model_parallel_size=3",
        "whose product divides the 28"},
       {"++actor_train.strategy_args.strategy_config.overlap_param_gather=true", "accepted: false"},
-      {"rollout_batch_size=66", "accepted: a multiple of the 4 data parallel ranks"},
+      {"rollout_batch_size=66", "accepted: a multiple of 4, the number of data-parallel ranks"},
       {"actor_train.training_args.gradient_accumulation_steps=7", "is 7, but 7 steps x"},
       {"++actor_train.router_replay.mode=R2", "accepted: disable, R3"},
       {"++actor_train.use_dynamic_batching_in_train=true", "max_tokens_per_microbatch_in_train"},

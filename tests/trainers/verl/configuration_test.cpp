@@ -391,7 +391,7 @@ TEST(VerlConfiguration, RejectsUnsupportedConfigurations) {
       {"actor_rollout_ref.rollout.log_prob_use_dynamic_bsz=False", "differs from"},
       {"actor_rollout_ref.actor.use_dynamic_bsz=False", "is missing, which verl rejects"},
       {"actor_rollout_ref.actor.strategy=veomni", "accepted: fsdp, fsdp2, megatron"},
-      {"model_engine=veomni", "accepted: dp, megatron"},
+      {"model_engine=veomni", "accepted: dp, fsdp, megatron"},
       {"actor_rollout_ref.rollout.name=hf", "accepted: vllm, sglang, trtllm"},
       {"distillation.enabled=True", "accepted: false"},
       {"data.train_batch_size=many", "accepted: an integer"},
