@@ -186,7 +186,8 @@ Result<double> parse_amount(std::string_view text, Measure measure) {
   DOVETAIL_TRY(const DecimalAndFactor parts, split(text, units_of(measure), accepted_amount(measure)));
   const std::optional<double> value = scaled_double(parts.decimal, parts.factor.ten);
   const double amount = value ? std::ldexp(*value, parts.factor.two) * parts.factor.times : 2 * max_amount;
-  if (amount > max_amount) return bad_input(fmt::format("is too large; accepted: {}", accepted_amount(measure)));
+  if (amount > max_amount)
+    return bad_input(fmt::format("is too large; accepted: {}, at most {}", accepted_amount(measure), max_amount));
   return amount;
 }
 

@@ -27,12 +27,13 @@ inline constexpr std::int64_t max_bytes = 1'000'000'000'000'000'000;
 inline constexpr double max_amount = 1e24;
 
 /// Parses an amount of memory, rounded half up to bytes: "80GiB", "1.5 TB", "1024". Decimal prefixes are exact; binary
-/// prefixes have the precision of a double. The Error has only a message; the caller adds the place.
+/// prefixes have the precision of a double. Amounts below 0 or above max_bytes are Errors. The Error has only a
+/// message; the caller adds the place.
 Result<std::int64_t> parse_bytes(std::string_view text);
 
 /// Parses an amount of the dimension `measure`. The number and its decimal prefix are rounded once, like a C++ literal
 /// ("3.35TB/s" is 3.35e12). Binary prefixes and bits then multiply by a power of two, and `min` and `h` by 60 and 3600.
-/// Negative amounts are Errors. The Error has only a message; the caller adds the place.
+/// Amounts below 0 or above max_amount are Errors. The Error has only a message; the caller adds the place.
 Result<double> parse_amount(std::string_view text, Measure measure);
 
 /// Whether an amount in a file may be 0.

@@ -23,8 +23,8 @@ using CsvRow = std::vector<CsvCell>;
 
 /// Splits CSV text (RFC 4180; lines end with LF, CRLF or CR) into rows. `path` is for messages. A blank line is a row
 /// without cells, except at the end, where blank lines are dropped. Skips a leading byte order mark. Returns an Error
-/// if the text exceeds max_input(), contains a control character other than tabs and line ends, is not UTF-8, or has an
-/// unterminated quote or text after a closing quote.
+/// if the text exceeds max_input(InputKind::csv), contains a control character other than tabs and line ends, is not
+/// UTF-8, or has an unterminated quote or text after a closing quote.
 Result<std::vector<CsvRow>> parse_csv(std::string_view content, const std::string& path);
 
 /// Like parse_csv(), but skips blank lines, so every row has at least one cell. The first row is the header. An empty

@@ -61,8 +61,8 @@ constexpr bool accepts_values(std::index_sequence<indices...>) {
 }
 
 // An aggregate can be initialized as Struct{a, b, c} with at most as many values as it has members. So the number of
-// members is the largest number of values for which the initialization compiles, found by bisection: it is at least
-// `min` and less than `end`.
+// members is the largest number of values for which the initialization compiles, found by bisection. REQUIRES: the
+// number is at least `min` and less than `end`.
 template <class Struct, std::size_t min, std::size_t end>
 constexpr std::size_t count_members() {
   constexpr std::size_t middle = (min + end) / 2;
@@ -164,7 +164,7 @@ std::vector<std::string_view> keys_of() {
   return keys;
 }
 
-/// Values for some members of a T: the settings that a file gives, or those that a job fixes.
+/// Values for some members of a T, such as the settings that a file specifies or that a job fixes.
 template <class T>
 class Partial {
  public:

@@ -101,8 +101,9 @@ Result<Document> parse_json(std::string_view content, const std::string& path);
 Result<Document> parse_yaml(std::string_view content, const std::string& path);
 
 /// Parses content that starts with a brace as JSON, and other content as YAML. If JSON fails, tries YAML, because the
-/// content may be a flow map, and if that fails too, returns the Error of the parser that read further. Does not try
-/// YAML if `path` ends in .json or if the content exceeds YAML's size limit. For files that people write.
+/// content may be a flow map. If YAML fails too, returns the Error of the parser that read further. After JSON has
+/// failed, YAML is not tried if `path` ends in .json or if the content exceeds YAML's size limit. Meant for files
+/// that people write.
 Result<Document> parse_yaml_or_json(std::string_view content, const std::string& path);
 
 /// Checks that `map` is a map and that all its keys are in `accepted`. The Error is at the first unknown key and
@@ -110,7 +111,7 @@ Result<Document> parse_yaml_or_json(std::string_view content, const std::string&
 Status check_keys(const Node& map, std::string_view what, const std::vector<std::string_view>& accepted);
 
 /// Returns the value of `key` in `map`. Returns an Error at `map` if it is not a map or lacks the key. For a missing
-/// key, the message shows `example` ("`format: NAME`"), unless that is empty. `what` names the map in messages.
+/// key, the message shows `example` ("`format: NAME`"), unless it is empty. `what` names the map in messages.
 Result<Node> require(const Node& map, std::string_view what, std::string_view key, std::string_view example = {});
 
 /// Reads an integer in [min, max]; "2.0" and "1e3" are integers, too. An Error at `node` names `what` and the range.

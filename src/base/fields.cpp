@@ -16,7 +16,9 @@ bool is_name(std::string_view text) { return !text.empty() && !has_controls(text
 
 Result<std::string> read_name(const Node& node, std::string_view key) {
   std::string name(node.is_string() ? node.text() : "");
-  if (!is_name(name)) return node.error(fmt::format("{} is {}; accepted: a name", quote(key), node.describe()));
+  if (!is_name(name))
+    return node.error(
+        fmt::format("{} is {}; accepted: a non-empty string without control characters", quote(key), node.describe()));
   return name;
 }
 
@@ -104,7 +106,7 @@ Status read_value(const Node& node, std::string_view key, Flag, bool& value) {
 
 Status read_value(const Node& node, std::string_view key, const IntegerList& kind, std::vector<int>& value) {
   if (!node.is_list())
-    return node.error(fmt::format("{} is {}; accepted: a list of numbers", quote(key), node.describe()));
+    return node.error(fmt::format("{} is {}; accepted: a list of integers", quote(key), node.describe()));
   value.clear();
   for (std::size_t item = 0; item < node.size(); ++item) {
     DOVETAIL_TRY(const std::int64_t integer, read_integer(node.item(item), kind.each, kind.min, kind.max));

@@ -110,10 +110,10 @@ struct TextList {
 /// A name (read_name).
 struct Name {};
 
-/// An optional described struct, stored as a std::optional. Keys that are missing in its map have their defaults.
+/// An optional described struct, stored as a std::optional. Members without a key in its map have their defaults.
 struct OptionalStruct {};
 
-/// A described struct, stored as such. Keys that are missing in its map keep the values that the struct already has.
+/// A described struct, stored as such. Members without a key in its map keep the values that they already have.
 struct NestedStruct {};
 
 // Each read_value() reads `node`, the value of `key`, into `value`. An invalid value is an Error at `node`, or at the

@@ -51,7 +51,7 @@ class GrowingFile {
   std::string last_;  // the last few bytes that were read
 };
 
-/// A file that is appended to in complete lines or records. Other programs may read it meanwhile.
+/// A file to which complete lines or records are appended, while other programs may read it.
 class LineFile {
  public:
   /// Opens or creates the file. Returns a Failure::io Error if that fails.

@@ -127,7 +127,7 @@ TEST(ReadFields, ReportsEachErrorAtItsPlace) {
   EXPECT_EQ(error_of("{litres: x}"), "car.yaml:1:10: `litres` must be a number from 0 to 20, not the string `x`");
   EXPECT_EQ(error_of("{roof: 1}"), "car.yaml:1:8: `roof` is 1; accepted: true or false");
   EXPECT_EQ(error_of("{colour: blue}"), "car.yaml:1:10: `colour` is the string `blue`; accepted: red, green");
-  EXPECT_EQ(error_of("{gears: 3}"), "car.yaml:1:9: `gears` is 3; accepted: a list of numbers");
+  EXPECT_EQ(error_of("{gears: 3}"), "car.yaml:1:9: `gears` is 3; accepted: a list of integers");
   EXPECT_EQ(error_of("{gears: [3, 0]}"), "car.yaml:1:13: a gear must be an integer from 1 to 9, not 0");
   EXPECT_EQ(error_of("{to_hundred: -1}"),
             "car.yaml:1:14: `to_hundred`: -1 is negative; accepted: a number from 0 to 1000000 s");

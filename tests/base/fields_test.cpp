@@ -49,8 +49,9 @@ TEST(Names, MustBePrintable) {
   const auto read = [](const Node& root) { return find_name(root, "x"); };
   EXPECT_EQ(error_of("x: modèle", read), "no error");
   EXPECT_EQ(error_of("y: 1", read), "no error");
-  EXPECT_EQ(error_of("x: ''", read), "f.yaml:1:4: `x` is the string ``; accepted: a name");
-  EXPECT_EQ(error_of("x: 3", read), "f.yaml:1:4: `x` is 3; accepted: a name");
+  EXPECT_EQ(error_of("x: ''", read),
+            "f.yaml:1:4: `x` is the string ``; accepted: a non-empty string without control characters");
+  EXPECT_EQ(error_of("x: 3", read), "f.yaml:1:4: `x` is 3; accepted: a non-empty string without control characters");
   EXPECT_NE(error_of("x: \"a\\nb\"", read), "no error");
 }
 

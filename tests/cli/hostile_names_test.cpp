@@ -197,8 +197,8 @@ TEST(HostileNames, OfModelsJobsAndTasksAreRejected) {
                 AllOf(testing::ContainsRegex("<stdin>:[0-9]+:[0-9]+: the name "), HasSubstr("a control character")));
     const ProgramResult of_job = run_program({"fit", "-"}, {.input = replaced(job, "NAME", name)});
     EXPECT_EQ(of_job.exit_code, 2);
-    EXPECT_THAT(of_job.err,
-                AllOf(testing::ContainsRegex("<stdin>:2:7: `name` is the string "), HasSubstr("accepted: a name")));
+    EXPECT_THAT(of_job.err, AllOf(testing::ContainsRegex("<stdin>:2:7: `name` is the string "),
+                                  HasSubstr("accepted: a non-empty string without control characters")));
   }
 }
 

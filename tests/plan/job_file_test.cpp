@@ -301,9 +301,12 @@ TEST(ParseJob, ReportsMistakesInTheTopLevel) {
   EXPECT_EQ(error_in("{format: dovetail/job@1, algorithm: ppo, models: {}, workload: {}}"),
             "job.yaml:1:1: a job needs the key `cluster`; accepted: cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}");
   const std::string sound = "algorithm: sft\nmodels: {actor: llama-2-7b}\n";
-  EXPECT_EQ(error_of(sound + "name: 3"), "job.yaml:4:7: `name` is 3; accepted: a name");
-  EXPECT_EQ(error_of(sound + "name: ''"), "job.yaml:4:7: `name` is the string ``; accepted: a name");
-  EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\u000Ab`; accepted: a name");
+  EXPECT_EQ(error_of(sound + "name: 3"),
+            "job.yaml:4:7: `name` is 3; accepted: a non-empty string without control characters");
+  EXPECT_EQ(error_of(sound + "name: ''"),
+            "job.yaml:4:7: `name` is the string ``; accepted: a non-empty string without control characters");
+  EXPECT_EQ(error_of(sound + "name: \"a\\nb\""),
+            "job.yaml:4:7: `name` is the string `a\\u000Ab`; accepted: a non-empty string without control characters");
   EXPECT_EQ(error_of(sound + "software: megatron"),
             "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, "
             "profile, prefetch, framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, "
@@ -314,7 +317,8 @@ TEST(ParseJob, ReportsMistakesInTheTopLevel) {
             "framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, logit_entries, "
             "loss_entropy, engine, engine_weight_bits, key_value_bits, shard_group, "
             "engine_sleep, sync_bucket, optimizer_host_share");
-  EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
+  EXPECT_EQ(error_of(sound + "software: {training: [a]}"),
+            "job.yaml:4:22: `training` is a list; accepted: a non-empty string without control characters");
   EXPECT_EQ(error_of(sound + "software: {prefetch: always}"),
             "job.yaml:4:22: `prefetch` is the string `always`; accepted: true or false");
   const std::string accepted =

@@ -163,10 +163,12 @@ TEST(ParsePlan, ReportsMistakesInTheTopLevel) {
   EXPECT_EQ(error_in("format: dovetail/plan@1"), "plan.yaml:1:1: a plan needs the key `tasks`; accepted: tasks: [...]");
   EXPECT_EQ(error_in("format: dovetail/plan@1\nmesh: 3"),
             "plan.yaml:2:1: unknown key `mesh` in a plan; accepted: " + keys);
-  EXPECT_EQ(error_in("format: dovetail/plan@1\nplacement: 3"), "plan.yaml:2:12: `placement` is 3; accepted: a name");
+  EXPECT_EQ(error_in("format: dovetail/plan@1\nplacement: 3"),
+            "plan.yaml:2:12: `placement` is 3; accepted: a non-empty string without control characters");
   EXPECT_EQ(error_in("format: dovetail/plan@1\nplacement: ''"),
-            "plan.yaml:2:12: `placement` is the string ``; accepted: a name");
-  EXPECT_EQ(error_in("format: dovetail/plan@1\njob: [a]"), "plan.yaml:2:6: `job` is a list; accepted: a name");
+            "plan.yaml:2:12: `placement` is the string ``; accepted: a non-empty string without control characters");
+  EXPECT_EQ(error_in("format: dovetail/plan@1\njob: [a]"),
+            "plan.yaml:2:6: `job` is a list; accepted: a non-empty string without control characters");
   for (const std::string key : {"job_hash", "hash"}) {
     const std::string place = "plan.yaml:6:" + std::to_string(key.size() + 3) + ": `" + key + "` is ";
     const std::string accepted = "; accepted: a SHA-256 as 64 hexadecimal digits in lower case";
@@ -254,7 +256,8 @@ TEST(ParsePlan, ReportsMistakesInLayouts) {
             "plan.yaml:5:99: `sequence_parallel` is 1; accepted: true or false");
   EXPECT_EQ(layout_error("dp: 8, recompute: some"),
             "plan.yaml:5:91: `recompute` is the string `some`; accepted: none, selective, experts, full");
-  EXPECT_EQ(layout_error("pp: 8, stage_layers: 4"), "plan.yaml:5:94: `stage_layers` is 4; accepted: a list of numbers");
+  EXPECT_EQ(layout_error("pp: 8, stage_layers: 4"),
+            "plan.yaml:5:94: `stage_layers` is 4; accepted: a list of integers");
   EXPECT_EQ(layout_error("pp: 8, stage_layers: [-1]"),
             "plan.yaml:5:95: the number of layers of a stage must be an integer from 0 to 4096, not -1");
   // Faults of find_fault are at the task.
@@ -361,8 +364,10 @@ TEST(NotModelled, ReportsMistakes) {
             "plan.yaml:4:16: an item of `not_modelled` must be a map, not the string `fp8`; accepted keys: key, what");
   EXPECT_EQ(error_with("[{key: a}]"),
             "plan.yaml:4:16: an item of `not_modelled` needs the key `what`; accepted: what: \"fp8: counted as bf16\"");
-  EXPECT_EQ(error_with("[{what: 3}]"), "plan.yaml:4:23: `what` is 3; accepted: a name");
-  EXPECT_EQ(error_with("[{what: ''}]"), "plan.yaml:4:23: `what` is the string ``; accepted: a name");
+  EXPECT_EQ(error_with("[{what: 3}]"),
+            "plan.yaml:4:23: `what` is 3; accepted: a non-empty string without control characters");
+  EXPECT_EQ(error_with("[{what: ''}]"),
+            "plan.yaml:4:23: `what` is the string ``; accepted: a non-empty string without control characters");
   EXPECT_THAT(error_with("[{what: \"a\\nb\"}]"), HasSubstr("plan.yaml:4:23: `what` is"));
   EXPECT_THAT(error_with("[{what: a, setting: b}]"), HasSubstr("plan.yaml:4:26: unknown key `setting`"));
   EXPECT_EQ(error_with("[]"), "no error");
