@@ -103,7 +103,7 @@ class TraceParser {
     cell.stage_place = field_place_;
     DOVETAIL_TRY(cell.start, read_time("start"));
     DOVETAIL_TRY(cell.end, read_time("end"));
-    if (cell.end < cell.start) return field_error("end is before start; accepted: the same or later");
+    if (cell.end < cell.start) return field_error("end is before start; accepted: start or later");
     DOVETAIL_TRY(cell.held, read_held());
     return cell;
   }

@@ -140,8 +140,8 @@ class ProblemInference {
     for (const auto& [other, of_other] : mentions) most = std::max(most, of_other.count);
     if (2 * mention.count >= most) return std::nullopt;
     return error(mention.first,
-                 fmt::format("{} {} of model {} has {} ops, others have {}: too few to infer the problem", what, number,
-                             index, mention.count, most));
+                 fmt::format("{} {} of model {} has {} ops, others have up to {}: too few to infer the problem", what,
+                             number, index, mention.count, most));
   }
 
   Status check_sizes(std::size_t index) {

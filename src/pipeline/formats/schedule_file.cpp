@@ -119,8 +119,8 @@ class RowReader {
     DOVETAIL_TRY(scheduled.end, read_time(cell(row, Column::end), quoted_columns[Column::end], unit_));
     if (scheduled.end < scheduled.start) {
       return cell(row, Column::end)
-          .error(fmt::format("`end` {} is before `start` {}; accepted: the same or later",
-                             cell(row, Column::end).text(), cell(row, Column::start).text()));
+          .error(fmt::format("`end` {} is before `start` {}; accepted: `start` or later", cell(row, Column::end).text(),
+                             cell(row, Column::start).text()));
     }
     return scheduled;
   }

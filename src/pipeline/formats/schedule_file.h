@@ -45,8 +45,8 @@ struct ScheduleFile {
 /// read as it is.
 base::Result<ScheduleFile> parse_schedule(std::string_view content, const std::string& path);
 
-/// Returns the position in the file of `violation`, which validate found in file.schedule. It is the position of the
-/// violation's row if it has one, otherwise of the false claim, of its device, or of the list of devices.
+/// Returns the position in the file of `violation`, which validate found in file.schedule. A false claim is at the
+/// claim. Any other violation is at its row if it has one, otherwise at its device, or else at the list of devices.
 base::FilePlace place_of(const ScheduleFile& file, const Violation& violation);
 
 /// Returns the schedule as JSON text, with the ops of each device on one line.
@@ -65,7 +65,7 @@ inline constexpr Memory trace_activation_tolerance{100};
 /// except for names, the note names the instance.
 ///
 /// The printed activation after each op, in order of time, is compared with the exact one. The first that differs by
-/// more than trace_activation_tolerance is ScheduleFile::activation_mismatch. The latency and the peak in the `Ours:`
+/// more than trace_activation_tolerance is ScheduleFile::activation_mismatch. The makespan and the peak in the `Ours:`
 /// block of the summary become claims, as printed. Pass Tolerance{trace_activation_tolerance} to validate, because
 /// the printed peak is rounded.
 base::Result<ScheduleFile> parse_trace(std::string_view content, const std::string& path, const Problem* problem);

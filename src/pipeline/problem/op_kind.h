@@ -21,8 +21,8 @@ inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::last) +
 
 /// Whether an op belongs to the forward pass, the backward pass or the optimizer step.
 enum class OpPhase : std::uint8_t { forward, backward, step };
-/// Part of the backward of a micro-batch on a stage that an op computes: none, all of it (B), or half of a split
-/// backward (I or W).
+/// Part of a micro-batch's backward that an op computes on its stage: none, all of it (B), or half of a split backward
+/// (I or W).
 enum class BackwardPart : std::uint8_t { none, whole, half };
 /// Neighboring stage that receives an op's output, if any.
 enum class OutputTo : std::uint8_t { nowhere, next_stage, previous_stage };
@@ -136,10 +136,10 @@ std::optional<OpKind> op_kind_of(std::string_view letter);
 /// Lists all letters for messages: "F, B, I, W or S" if `last` is " or ".
 std::string op_letters(std::string_view last);
 
-/// Explains which kinds of ops the model has besides those in `known`, for code that supports only some kinds: "model
-/// actor has optimizer steps". Returns nullopt if it has only known kinds.
+/// Describes the first kind of op that the model has besides those in `known`, for code that supports only some kinds:
+/// "model actor has optimizer steps". Returns nullopt if it has only known kinds.
 std::optional<std::string> find_other_ops(const Model& model, std::span<const OpKind> known);
-/// Calls find_other_ops for each model of `problem` and returns the first explanation, otherwise nullopt.
+/// Calls find_other_ops for each model of `problem` and returns the first description, otherwise nullopt.
 std::optional<std::string> find_other_ops(const Problem& problem, std::span<const OpKind> known);
 
 /// Kinds of ops in the forward and backward pass of a micro-batch. File formats of other programs have only these.

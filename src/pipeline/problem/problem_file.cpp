@@ -44,7 +44,7 @@ Result<std::vector<Value>> read_spread(const Node& node, const Spread& spread, c
   values.reserve(spread.count);
   for (std::size_t i = 0; i < node.size(); ++i) {
     if (!node.item(i).is_number()) {
-      return node.item(i).error(fmt::format("{} of {} {} is {}; accepted: a number", spread.what, spread.item_name, i,
+      return node.item(i).error(fmt::format("{} for {} {} is {}; accepted: a number", spread.what, spread.item_name, i,
                                             node.item(i).describe()));
     }
     DOVETAIL_TRY(const Value value, read(node.item(i)));
@@ -190,8 +190,8 @@ Status ModelReader::read_places(const Node& node, Model& model) {
     const Node item = replicas->item(replica);
     // Checked before reading: an alias can repeat a long list many times.
     if (item.is_list() && static_cast<std::int64_t>(item.size() * replicas->size()) > max_op_count) {
-      return item.error(fmt::format("{} has {} stages in {} replicas; accepted: at most {} in all", what_, item.size(),
-                                    replicas->size(), max_op_count));
+      return item.error(fmt::format("{} has {} stages in each of {} replicas; accepted: at most {} in all", what_,
+                                    item.size(), replicas->size(), max_op_count));
     }
     DOVETAIL_TRY(std::vector<DeviceId> stages, read_devices(item));
     if (replica > 0 && stages.size() != model.replicas.front().size()) {
@@ -229,9 +229,10 @@ Status ModelReader::read_activations(const Node& node, Model& model) {
     return {};
   }
   if (!model.split()) {
-    return weight_activation->error(fmt::format(
-        "{} has `weight_activation` but no `weight_gradient`; accepted: both, for a split backward, or neither",
-        what_));
+    return weight_activation->error(
+        fmt::format("{} has `weight_activation` but no `weight_gradient`; accepted: `weight_activation` only with "
+                    "`weight_gradient`",
+                    what_));
   }
   DOVETAIL_TRY(model.weight_activation, read_amounts(*weight_activation, per_stage("weight_activation", stages)));
   for (std::size_t stage = 0; stage < stages; ++stage) {

@@ -35,11 +35,11 @@ struct TimedProblem {
   std::vector<TimingSpread> spread;  ///< spread of every (model, stage, op), in file order
 };
 
-/// Reads the CSV and builds a problem from its medians. The header is `model,stage,op,seconds[,activation_bytes]` in
-/// any order; op is the letter of an OpKind. Unless options specify devices, stage s of the first model is on device s.
-/// Stage s of another model is on device S - 1 - s, where S is the maximum number of stages of any model. Errors in
-/// the file point at a row: for example, an invalid time, a stage without F or backward, or a model that is missing
-/// from options.microbatches.
+/// Reads the CSV and builds a problem from the medians of each (model, stage, op). The header is
+/// `model,stage,op,seconds[,activation_bytes]` in any order; op is the letter of an OpKind. Unless options specify
+/// devices, stage s of the first model is on device s. Stage s of another model is on device S - 1 - s, where S is the
+/// maximum number of stages of any model. Errors in the file point at a row: for example, an invalid time, a stage
+/// without F or backward, or a model that is missing from options.microbatches.
 base::Result<TimedProblem> problem_from_timings(std::string_view content, const std::string& path,
                                                 const TimingsOptions& options);
 

@@ -21,11 +21,11 @@ enum class Delivery : std::uint8_t {
 inline constexpr std::array deliveries{Delivery::buffered, Delivery::rendezvous_by_tag, Delivery::rendezvous_in_order};
 std::string_view name_of(Delivery delivery);
 
-/// A fault of programs, and its location.
+/// A fault of a rank program, and its location.
 struct ProgramFault {
   std::string message;
   int rank = 0;
-  std::optional<std::size_t> instruction;  ///< index into Program::code; absent for a fault at its end or in the tables
+  std::optional<std::size_t> instruction;  ///< index into Program::code; absent for a fault at the end or in a table
 };
 /// Describes a fault: "rank 2, instruction 17: ..."
 std::string describe(const ProgramFault& fault);

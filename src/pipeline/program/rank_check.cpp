@@ -296,7 +296,8 @@ FaultText find_table_fault(const Program& program) {
       return fmt::format("stage {} of {} does not list this rank", stage.stage.value, model.name);
     const std::int64_t microbatches = std::int64_t{model.microbatches} * model.minibatches;
     if (stage.weight_activation > stage.activation || stage.activation.count() > (max_sum - held) / microbatches)
-      return fmt::format("stage {} of {} has an activation that is too large", stage.stage.value, model.name);
+      return fmt::format("stage {} of {} has an activation or weight_activation that is too large", stage.stage.value,
+                         model.name);
     held += stage.activation.count() * microbatches;
     slots += microbatches;
     if (slots > max_op_count)

@@ -53,10 +53,10 @@ class EarliestStarts {
   base::Error deadlock() const {
     const auto stuck = std::find_if(waits_.begin(), waits_.end(), [](std::int32_t waits) { return waits > 0; });
     const OpLabel& label = graph_.labels[static_cast<std::size_t>(stuck - waits_.begin())];
-    return {base::Failure::invalid, "", 0, 0,
-            fmt::format("the order deadlocks: {}{} of stage {} (model {}, replica {}) waits for ops that wait for it",
-                        letter_of(label.kind), label.microbatch.value, label.stage.value, label.model.value,
-                        label.replica.value)};
+    return {
+        base::Failure::invalid, "", 0, 0,
+        fmt::format("the order deadlocks: {}{} of stage {} (model {}, replica {}) never starts", letter_of(label.kind),
+                    label.microbatch.value, label.stage.value, label.model.value, label.replica.value)};
   }
 
   const OpGraph& graph_;

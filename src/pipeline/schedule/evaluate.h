@@ -27,7 +27,7 @@ struct Evaluation {
 };
 
 /// Computes the earliest start times of `order`: each op starts when its predecessors, the previous op of its device
-/// and the barriers of the order allow. Returns a Failure::invalid Error that names an op if the order deadlocks.
+/// and the barriers of the order allow. If the order deadlocks, returns a Failure::invalid Error that names an op.
 /// REQUIRES: the order has every op once, on its device.
 base::Result<Evaluation> evaluate(const OpGraph& graph, const Order& order);
 

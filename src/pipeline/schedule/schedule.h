@@ -39,7 +39,7 @@ struct SolverRecord {
 };
 
 /// Reason why a search stopped: its result met the bound, it reached its number of iterations or its time limit, or it
-/// was interrupted, also by the loss of another process.
+/// was interrupted by a caller, by Ctrl-C or by the loss of another process.
 enum class StoppedBy { bound, iterations, time, interrupt };
 std::string_view name_of(StoppedBy stopped_by);
 std::optional<StoppedBy> stopped_by_named(std::string_view name);

@@ -372,8 +372,8 @@ class Validator {
         const Memory used = held + problem_.resident[device];
         if (problem_.capacity && used > (*problem_.capacity)[device])
           return at(Rule::capacity,
-                    fmt::format("{} brings device {} to {}; its capacity is {}", text(op_at(position)), device,
-                                base::format_memory(used), base::format_memory((*problem_.capacity)[device])),
+                    fmt::format("{} raises the memory of device {} to {}; its capacity is {}", text(op_at(position)),
+                                device, base::format_memory(used), base::format_memory((*problem_.capacity)[device])),
                     position);
       }
     }

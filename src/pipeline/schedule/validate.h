@@ -15,7 +15,7 @@ enum class Rule {
   duplicate_op,
   wrong_duration,
   missing_op,
-  overlap,         ///< two ops run on a device at once
+  overlap,         ///< two ops run on one device at the same time
   precedence,      ///< an op starts before a predecessor ends or its transfer arrives
   capacity,        ///< a device holds more than its capacity
   false_makespan,  ///< the claimed makespan is not the schedule's

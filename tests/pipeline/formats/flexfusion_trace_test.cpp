@@ -270,7 +270,7 @@ TEST(FlexFusionTrace, MalformedTextIsRejectedWithPosition) {
             "t:1:11: start '-1' is negative; accepted: a number from 0 to 4000000000000000000 tick");
   EXPECT_EQ(error_of("[0, 0, 0, 0.5, 1, 1.0]"),
             "t:1:11: start '0.5' is not an integer number of ticks; times in another unit need --problem");
-  EXPECT_EQ(error_of("[0, 0, 0, 3, 1, 1.0]"), "t:1:14: end is before start; accepted: the same or later");
+  EXPECT_EQ(error_of("[0, 0, 0, 3, 1, 1.0]"), "t:1:14: end is before start; accepted: start or later");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0000001]"),
             "t:1:17: activation '1.0000001' has more than six decimals; accepted: at most six");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1]"),
@@ -381,10 +381,9 @@ TEST(FlexFusionTrace, WithoutAProblemANumberJustBeyondTheOthersIsReported) {
     }
     line += "\n";
   }
-  EXPECT_EQ(
-      error_of(line),
-      "t:3:49: micro-batch 3 of model 0 has 1 ops, others have 8: too few to infer the problem; specify the problem "
-      "with --problem");
+  EXPECT_EQ(error_of(line),
+            "t:3:49: micro-batch 3 of model 0 has 1 ops, others have up to 8: too few to infer the problem; specify "
+            "the problem with --problem");
 }
 
 TEST(FlexFusionTrace, WithoutAProblemARepeatedLineIsADuplicate) {

@@ -201,7 +201,7 @@ TEST(ParseSchedule, NamesAMistakeInARow) {
             "s.json:5:36: `end`: 1.5 is not an integer number of ticks; accepted: an integer, or a time_unit of s, "
             "ms, us or ns");
   EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, 2, 1])"),
-            "s.json:5:36: `end` 1 is before `start` 2; accepted: the same or later");
+            "s.json:5:36: `end` 1 is before `start` 2; accepted: `start` or later");
 }
 
 TEST(ScheduleToJson, IsCompactAndInTheOrderOfTheFormat) {

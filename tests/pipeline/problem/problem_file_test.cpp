@@ -160,7 +160,7 @@ TEST(ParseProblem, NamesAMistakeInTheMemory) {
             "p.yaml:3:20: `capacity` has 1 values; accepted: one number, or a list of 2 numbers, one per device");
   EXPECT_EQ(memory_error("{capacity: x}"),
             "p.yaml:3:20: `capacity` is the string `x`; accepted: one number, or a list of 2 numbers, one per device");
-  EXPECT_EQ(memory_error("{resident: [1, ~]}"), "p.yaml:3:24: `resident` of device 1 is null; accepted: a number");
+  EXPECT_EQ(memory_error("{resident: [1, ~]}"), "p.yaml:3:24: `resident` for device 1 is null; accepted: a number");
   EXPECT_EQ(memory_error("{resident: -1}"),
             "p.yaml:3:20: `resident`: -1 is negative; accepted: a number from 0 to 1000000000000");
   EXPECT_EQ(memory_error("{resident: 0.1234567}"),
@@ -244,7 +244,7 @@ TEST(ParseProblem, NamesAMistakeInTheDurations) {
             "p.yaml:7:14: `forward` of model `actor` has 3 values; accepted: one number, or a list of 2 numbers, one "
             "per stage");
   EXPECT_EQ(forward_error("[1, x]"),
-            "p.yaml:7:18: `forward` of model `actor` of stage 1 is the string `x`; accepted: a number");
+            "p.yaml:7:18: `forward` of model `actor` for stage 1 is the string `x`; accepted: a number");
   EXPECT_EQ(forward_error("2 ms"),
             "p.yaml:7:14: `forward` of model `actor` is the string `2 ms`; accepted: one number, or a list of 2 "
             "numbers, one per stage");
@@ -271,9 +271,10 @@ TEST(ParseProblem, RoundsToWholeNanoseconds) {
 TEST(ParseProblem, NamesAMistakeInTheActivations) {
   EXPECT_EQ(model_error("    microbatches: 3\n    devices: [0]\n    forward: 1\n    backward: 1\n"),
             "p.yaml:4:5: model `actor` needs the key `activation`");
-  EXPECT_EQ(model_error(sound + "    weight_activation: 1\n"),
-            "p.yaml:10:24: model `actor` has `weight_activation` but no `weight_gradient`; accepted: both, for a split "
-            "backward, or neither");
+  EXPECT_EQ(
+      model_error(sound + "    weight_activation: 1\n"),
+      "p.yaml:10:24: model `actor` has `weight_activation` but no `weight_gradient`; accepted: `weight_activation` "
+      "only with `weight_gradient`");
   EXPECT_EQ(model_error(sound + "    weight_gradient: 1\n    weight_activation: [1, 1.5]\n"),
             "p.yaml:11:28: `weight_activation` of model `actor`: 1.5 is more than the activation of stage 1; accepted: "
             "at most 1");
@@ -345,7 +346,7 @@ TEST(ParseProblem, ManyAliasedReplicasAreRejectedQuickly) {
   std::string replicas = stages + "]";
   for (int i = 1; i < 5000; ++i) replicas += ", *s";
   EXPECT_EQ(model_error("    microbatches: 1\n    replicas: [" + replicas + "]\n"),
-            "p.yaml:6:16: model `actor` has 5000 stages in 5000 replicas; accepted: at most 1048576 in all");
+            "p.yaml:6:16: model `actor` has 5000 stages in each of 5000 replicas; accepted: at most 1048576 in all");
 }
 
 TEST(ProblemToYaml, IsShort) {

@@ -225,7 +225,7 @@ TEST(Validate, Capacity) {
   schedule.problem.capacity = {Memory(1'000'000), Memory(1'000'000)};
   EXPECT_FALSE(validate(schedule).has_value());
   schedule.problem.resident[1] = Memory(1);
-  expect_violation(schedule, Rule::capacity, "brings device 1 to 1.000001; its capacity is 1");
+  expect_violation(schedule, Rule::capacity, "raises the memory of device 1 to 1.000001; its capacity is 1");
 }
 
 TEST(Validate, Claims) {
