@@ -5,7 +5,7 @@
 //   1. Transfers arrive and activities end, in order of (iteration, number).
 //   2. Results that early edges wait for become available.
 //   3. If all activities of the oldest iteration in progress have ended, one more iteration is admitted.
-//   4. Activities begin, as soon as all their predecessors have ended and their devices are free. If several can begin,
+//   4. An activity begins once all edges into it are satisfied and its devices are free. If several can begin,
 //      plan::StartPriority decides.
 //
 // Activities that do not get their devices wait for the next moment. Activities are never interrupted. plan/timing.h
@@ -71,9 +71,9 @@ struct SimulatedIterations {
   base::Ticks period() const;
 };
 
-/// Simulates iterations until the activities in progress at the end of an iteration are in the same state as some
-/// number n of iterations before, or until `max_iterations`. The last n iterations are then the repeating stretch. Then
-/// simulates n more iterations, plus as many as can be in progress at once, so that the caller can cut out the stretch
+/// Simulates iterations until the activities in progress at the end of one are in the same state as n iterations
+/// earlier, for any n, or until `max_iterations`. The last n iterations are then the repeating stretch. Then simulates
+/// n more iterations, plus as many as can be in progress at the same time, so that the caller can cut out the stretch
 /// from any starting time within it.
 ///
 /// `cache` caches transfers across calls; null: no cache. A requested `cancellation` stops the simulation as

@@ -43,7 +43,7 @@ struct MicroBatchLimit {
   double worker_seconds = 0;  ///< time that a sample of mean length occupies a replica
 };
 
-/// Returns the limits if the task scores all these samples in its planned layout. A fixed number of micro-batches is
+/// Returns the limits for scoring all these samples in the task's planned layout. A fixed number of micro-batches is
 /// converted to a maximum number of sequences in each.
 MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& samples);
 

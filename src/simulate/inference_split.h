@@ -22,7 +22,7 @@ struct SplitInference {
   Inference inference;
 };
 
-/// Forms workers of these devices in order: as many as possible of the size of the largest replica that fits, then of
+/// Forms workers from these devices in order: as many as possible of the size of the largest replica that fits, then of
 /// the next size. `left` receives the devices that are too few for any replica.
 std::vector<Worker> fill(const std::vector<InferTask>& tasks, const std::vector<FreeDevice>& devices,
                          std::vector<FreeDevice>& left);

@@ -7,7 +7,7 @@
 //   has p tokens (as in cost/generation.h). A sequence with r = 0 ends with its prefill.
 // - With InstanceLimits::longest_first, the sequence with the longest response enters first.
 // - Between two events (a sequence ends, enters, is preempted or arrives), all decode steps form one stretch of time,
-//   whose seconds StepClock computes at once.
+//   whose seconds StepClock computes in one call.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +59,8 @@ class Instance {
 
   /// Adds a sequence that arrives at `time`. REQUIRES: times do not decrease from call to call.
   void arrive(base::Ticks time, const Sequence& sequence);
-  /// Runs to the end of the first step that does not end before `time`, or until no sequence is left.
+  /// Runs to the end of the first step that does not end before `time`, or until all sequences that arrive before
+  /// `time` have ended.
   void run_until(base::Ticks time);
   /// Returns the end of the last step.
   base::Ticks now() const { return now_; }

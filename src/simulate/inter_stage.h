@@ -1,15 +1,15 @@
-// Inter-stage fusion: inference begins on devices that the tail of generation leaves (RLHFuse, NSDI 2025, section 4).
+// Inter-stage fusion: inference begins on devices that the tail of generation frees (RLHFuse, NSDI 2025, section 4).
 //
-// - The threshold is a fraction of the samples. When at most floor(threshold x samples), at least 1, are unfinished on
-//   all instances, each instance ends its step. The unfinished samples move to the fewest instances that can take them
-//   without slowing down (migration.h).
+// - The threshold is a fraction of the samples. When at most max(1, floor(threshold x samples)) samples are unfinished
+//   on all instances together, each instance ends its step. The unfinished samples move to the fewest instances that
+//   can take them without slowing down (migration.h).
 // - Nothing migrates if the unfinished samples would need all instances, if they are not a tail (min_tail), if no
-//   replica of an inference model fits on the freed devices, or if there is a model whose replica fits neither on the
-//   freed devices nor on those of the destinations.
-// - The devices of the other instances drop the actor and become workers that score finished samples as they arrive
-//   (inference.h). The split among models is found by trial (inference_split.h). A worker has the devices of a replica
-//   of the model that it loads first, and later serves every model of which a replica fits. Devices are assigned in
-//   order. A worker is available when all its devices are.
+//   replica of any inference model fits on the freed devices, or if some model's replica fits neither on the freed
+//   devices nor on the devices of the destinations.
+// - The devices of all instances except the destinations drop the actor and become workers that score finished samples
+//   as they arrive (inference.h). The split among models is found by trial (inference_split.h). A worker has the
+//   devices of a replica of the model that it loads first, and later serves every model of which a replica fits.
+//   Devices are assigned in order. A worker is available when all its devices are.
 // - The devices of the destinations become workers too, once they have generated their last samples, together with
 //   freed devices that were left over.
 // - Without a migration nothing is fused. Inference waits for all of generation, then one task after the other gets all

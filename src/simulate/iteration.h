@@ -86,8 +86,8 @@ struct Iteration {
       activities;  ///< [activity] of the first iteration in the trace, relative to its start
 };
 
-/// Simulates iterations until they are steady and returns the part that repeats. That part starts with the first
-/// activity of an iteration other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace
+/// Simulates iterations until they are steady and returns the part that repeats. That part starts with an
+/// iteration's first activity that is not a host transfer, and ends with the overhead. REQUIRES: each activity's trace
 /// passes find_fault and has each of its devices in one lane, or no lanes. The devices of each transfer belong to the
 /// activity.
 Iteration simulate_iteration(const Workload& workload);

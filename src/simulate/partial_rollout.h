@@ -2,9 +2,9 @@
 // weights.
 //
 // - A fixed number of prompts is in progress. At the beginning of each iteration new prompts replace the trained ones.
-//   Generation ends as soon as enough prompts to train on in one iteration have all of their responses. All samples of
-//   a prompt are trained on in the same iteration, because GRPO compares them. Each instance ends its step. Unfinished
-//   samples stay on their instance with their tokens.
+//   Generation ends once as many prompts as an iteration trains on have all their responses. Each instance then ends
+//   its current step. All samples of a prompt are trained on in the same iteration, because GRPO compares them.
+//   Unfinished samples stay on their instance with their tokens.
 // - Keys and values of the old weights are invalid under the new ones. Resumed samples are recomputed first (AReaL,
 //   arXiv 2505.24298, section 4.1), before new prompts enter.
 // - All samples of a new prompt go to the instance with the fewest sequences. With fewer prompts than instances, each
@@ -40,7 +40,7 @@ struct PartialRollout {
   std::int64_t recomputed = 0;  ///< tokens recomputed after resumption or preemption
   std::int64_t trained = 0;     ///< tokens of the responses that it trains on
   std::int64_t samples = 0;     ///< number of samples that it trains on
-  std::int64_t held = 0;        ///< response tokens at its end that are decoded but not trained on
+  std::int64_t held = 0;        ///< response tokens decoded but not trained on by the end of the iteration
 
   /// [age] trained tokens that were decoded `age` iterations before; they add up to `trained`.
   std::vector<std::int64_t> by_age;

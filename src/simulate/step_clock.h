@@ -1,4 +1,4 @@
-// Seconds of the steps of a generation engine: the cost model of a step, evaluated for many steps at once.
+// Seconds of the steps of a generation engine: the cost model of a step, evaluated for many steps in one call.
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,8 @@ std::vector<double> default_thresholds();
 struct ThresholdOptions {
   std::vector<double> thresholds = default_thresholds();  ///< thresholds to compare: ascending, in (0, 1)
 
-  /// Compares thresholds by this quantile of the ends, in [0, 1]: the smallest end that at least this fraction of the
-  /// draws does not exceed. nullopt: by the mean.
+  /// Compares thresholds by this quantile of the ends, in [0, 1]: the earliest end by which at least this fraction of
+  /// the draws have ended. nullopt: by the mean.
   std::optional<double> quantile;
   int threads = 1;  ///< number of draws simulated in parallel; does not affect the result
   const parallel::Cancellation* cancellation = nullptr;

@@ -1,4 +1,4 @@
-// Activity of devices over time, which is the result of every simulation in this directory, and sums over it.
+// Traces: the activity of each device over time in a simulation. Also sums over traces.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace dovetail::simulate {
 
-/// Bytes that move over several links at once.
+/// Bytes that move over one or more links at the same time.
 struct Transfer {
   std::vector<int> links;   ///< links that it occupies; at least one, without duplicates
   base::Ticks uncontended;  ///< duration in ns without other transfers on its links
@@ -20,9 +20,9 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-/// Returns for each transfer the fraction of its stand-alone speed if all of `transfers` run at once: max-min fair
-/// (Bertsekas and Gallager, Data Networks, section 6.5.2). The transfers on a link share it equally. If another link
-/// limits some of them to less, the others share the rest. Ties between links go to the lower number.
+/// Returns for each transfer the fraction of its stand-alone speed if all of `transfers` run at the same time: max-min
+/// fair (Bertsekas and Gallager, Data Networks, section 6.5.2). The transfers on a link share it equally. If another
+/// link limits some of them to less, the others share the rest. Ties between links go to the lower number.
 std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers);
 
 /// Cache of transfers that began together and that no other transfer joined. The weights of a plan move the same way in
