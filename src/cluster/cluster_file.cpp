@@ -152,9 +152,9 @@ Result<NodeGroup> read_group(const Node& map, std::string_view what, int& device
   DOVETAIL_TRY(const std::int64_t in_node,
                base::read_integer(per_node, fmt::format("`gpus_per_node` of {}", what), 1, max_device_count));
   if (node_number * in_node > max_device_count - devices) {
-    return nodes.error(fmt::format("{} nodes of {} are too many{}; accepted: at most {} GPUs in a cluster", node_number,
-                                   in_node, devices > 0 ? fmt::format(" with {} GPUs in other groups", devices) : "",
-                                   max_device_count));
+    return nodes.error(
+        fmt::format("{} nodes of {} GPUs are too many{}; accepted: at most {} GPUs in a cluster", node_number, in_node,
+                    devices > 0 ? fmt::format(" with {} GPUs in other groups", devices) : "", max_device_count));
   }
   group.nodes = static_cast<int>(node_number);
   group.devices_per_node = static_cast<int>(in_node);

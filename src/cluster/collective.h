@@ -26,8 +26,8 @@
 //
 // A group that does not fill its last node costs as much as one that does, except in an all-to-all. Groups of one rank
 // and messages of 0 bytes take no time. More bytes, more ranks on nodes of the same size, or slower links never
-// take less time. Contention is not modeled: groups may run at once only if each has its own links, as the parallel
-// groups of a layout do.
+// take less time. Contention is not modeled: groups may run at the same time only if each has its own links, as the
+// parallel groups of a layout do.
 #pragma once
 
 #include "cluster/cluster.h"

@@ -22,7 +22,7 @@ struct Mesh {
 /// devices, then by first device:
 /// - inside a node of D devices, every block of b < D devices that starts at a multiple of b, counted from the node's
 ///   first device. b is a power of two or a divisor of D.
-/// - every run of whole nodes, even unequal ones.
+/// - every run of whole nodes, which may be unequal.
 /// N nodes of 8 devices, with min_devices 4, have 2 N + N (N + 1) / 2 meshes, as in ReaL's search.
 ///
 /// `is_wanted` selects runs of whole nodes; nullptr selects all. The run of all nodes is always selected. Time is

@@ -12,7 +12,7 @@
 
 namespace dovetail::llm {
 
-/// Scaling of rotary embeddings for long contexts: stretches low frequencies (Llama 3.1).
+/// Scaling of rotary embeddings for long contexts: divides low frequencies by `factor` (Llama 3.1).
 struct Llama3Scaling {
   double factor = 8;
   double low_frequency_factor = 1;

@@ -15,8 +15,8 @@ namespace dovetail::llm {
 /// Reads the shape from the map of a config.json. `name` becomes the model's name.
 ///
 /// Supported families (`model_type`): llama, mistral, ministral3, qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe,
-/// deepseek_v2, deepseek_v3, kimi_k2, gemma, seed_oss, glm, glm4, glm4_moe, glm4_moe_lite, mimo, minimax_m2, hy_v3, and
-/// gpt2-like shapes through opt.
+/// deepseek_v2, deepseek_v3, kimi_k2, gemma, seed_oss, glm, glm4, glm4_moe, glm4_moe_lite, mimo, minimax_m2, hy_v3
+/// and opt.
 ///
 /// For vision and audio models, reads the language part. The shape lacks the features that uncounted_parts lists. Other
 /// keys are ignored. Missing keys have the defaults of the transformers library. Errors name the key, its position and
@@ -27,7 +27,7 @@ base::Result<Transformer> parse_config(const base::Node& config, const std::stri
 std::vector<std::string_view> config_families();
 
 /// Returns why a Transformer cannot describe models with this `model_type`, such as "most of its layers use linear
-/// attention". nullopt if it can describe them.
+/// attention". nullopt if it can describe them, or if the type is unknown.
 std::optional<std::string_view> beyond_transformer(std::string_view model_type);
 
 /// Returns the part of a config.json that describes the language model: `text_config`, `llm_config` or `thinker_config`

@@ -33,7 +33,7 @@ std::vector<int> layers_of_chunks(const Layout& layout, const Transformer& model
 std::optional<std::string> find_expert_fault(const Layout& layout, const Transformer& model) {
   if (!model.experts) {
     if (layout.expert > 1 || layout.expert_tensor > 1)
-      return "the model has no experts for expert parallelism; accepted: expert: 1";
+      return "the model has no experts for expert parallelism; accepted: ep 1 and etp 1";
     return std::nullopt;
   }
   const std::int64_t ranks = std::int64_t{layout.data} * layout.context * layout.tensor;
@@ -42,19 +42,18 @@ std::optional<std::string> find_expert_fault(const Layout& layout, const Transfo
                        model.experts->count, layout.expert, model.experts->count);
   const std::int64_t expert_ranks = std::int64_t{layout.expert} * layout.expert_tensor;
   if (ranks % expert_ranks != 0)
-    return fmt::format(
-        "expert x expert_tensor = {} does not divide the {} devices of a stage; accepted: a divisor of {}",
-        expert_ranks, ranks, ranks);
+    return fmt::format("ep x etp = {} does not divide the {} devices of a stage; accepted: a divisor of {}",
+                       expert_ranks, ranks, ranks);
   return std::nullopt;
 }
 
 std::optional<std::string> find_stage_fault(const Layout& layout, const Transformer& model) {
   const std::int64_t chunks = std::int64_t{layout.pipeline} * layout.virtual_stages;
   if (chunks > model.layers)
-    return fmt::format("pipeline x virtual_stages = {} exceeds the {} layers of {}; accepted: at most {}", chunks,
-                       model.layers, model.name, model.layers);
+    return fmt::format("pp x vpp = {} exceeds the {} layers of {}; accepted: at most {}", chunks, model.layers,
+                       model.name, model.layers);
   if (layout.virtual_stages > 1 && layout.pipeline == 1)
-    return "virtual stages need a pipeline; accepted: pipeline of at least 2";
+    return "virtual stages need a pipeline; accepted: vpp 1, or pp of at least 2";
   if (layout.stage_layers.empty()) return std::nullopt;
   if (layout.stage_layers.size() != static_cast<std::size_t>(layout.pipeline))
     return fmt::format("stage_layers has {} values; accepted: one for each of {} stages", layout.stage_layers.size(),

@@ -54,13 +54,10 @@ struct Layout {
 template <std::same_as<Layout> T>
 constexpr auto fields_of(const T*) {
   using base::field;
-  return base::fields<T>(field("dp", &T::data, degree_limits, {.what = "data"}),
-                         field("tp", &T::tensor, degree_limits, {.what = "tensor"}),
-                         field("pp", &T::pipeline, degree_limits, {.what = "pipeline"}),
-                         field("cp", &T::context, degree_limits, {.what = "context"}),
-                         field("ep", &T::expert, degree_limits, {.what = "expert"}),
-                         field("etp", &T::expert_tensor, degree_limits, {.what = "expert_tensor"}),
-                         field("vpp", &T::virtual_stages, degree_limits, {.what = "virtual_stages"}),
+  return base::fields<T>(field("dp", &T::data, degree_limits), field("tp", &T::tensor, degree_limits),
+                         field("pp", &T::pipeline, degree_limits), field("cp", &T::context, degree_limits),
+                         field("ep", &T::expert, degree_limits), field("etp", &T::expert_tensor, degree_limits),
+                         field("vpp", &T::virtual_stages, degree_limits),
                          field("zero", &T::zero, base::Integer{0, 3}, {.phrase = "ZeRO stage {}"}),
                          field("sequence_parallel", &T::sequence_parallel, base::Flag{},
                                {.phrase = "sequence parallel", .otherwise = "not sequence parallel"}),

@@ -53,8 +53,8 @@ constexpr auto fields_of(const T*) {
       field("query_rank", &T::query_rank, Integer{0, max_width}, {.what = "the rank of compressed queries"}),
       field("key_value_rank", &T::key_value_rank, Integer{1, max_width},
             {.what = "the rank of compressed keys and values"}),
-      field("plain_size", &T::plain_size, Integer{0, max_head_size}, {.what = "the plain part of a head"}),
-      field("rotary_size", &T::rotary_size, Integer{1, max_head_size}, {.what = "the rotary part of a head"}),
+      field("plain_size", &T::plain_size, Integer{0, max_head_size}, {.what = "the plain size of a head"}),
+      field("rotary_size", &T::rotary_size, Integer{1, max_head_size}, {.what = "the rotary size of a head"}),
       field("value_size", &T::value_size, Integer{1, max_head_size}, {.what = "the size of a head's value"}));
 }
 
@@ -121,7 +121,7 @@ constexpr auto fields_of(const T*) {
       field("key_value_heads", &T::key_value_heads, Integer{1, 1 << 12}, {.what = "the number of key-value heads"}),
       field("head_size", &T::head_size, Integer{1, max_head_size}, {.what = "the size of a head"}),
       field("width", &T::width, Integer{1, max_width * 4}, {.what = "the width of the feed-forward network"}),
-      field("vocabulary", &T::vocabulary, Integer{1, 1 << 24}, {.what = "the vocabulary"}),
+      field("vocabulary", &T::vocabulary, Integer{1, 1 << 24}, {.what = "the vocabulary size"}),
       field("positions", &T::positions, Integer{0, 1 << 24}, {.what = "the number of learned positions"}),
       field("feed_forward", &T::feed_forward, Choice{}), field("normalization", &T::normalization, Choice{}),
       field("head", &T::head, Choice{}), field("tied_embeddings", &T::tied_embeddings, Flag{}),

@@ -18,20 +18,20 @@
 namespace dovetail::workflow {
 
 /// Reads a distribution in one of the forms above. `what` names it in messages ("`response_length`"). A relative `file`
-/// starts from `directory` (empty: the working directory). Every mistake is an Error at its line and column, in the job
-/// file or in the table. A file that cannot be read is a Failure::io at its name in the job file.
+/// is resolved from `directory` (empty: the working directory). Every mistake is an Error at its line and column, in
+/// the job file or in the table. A file that cannot be read is a Failure::io at its name in the job file.
 base::Result<LengthDistribution> read_lengths(const base::Node& node, std::string_view what,
                                               const std::string& directory);
 
 /// Reads a table of lengths in tokens, with one integer from 0 to max_length in each row. `path` is for messages.
 ///
-/// If the first character is `{`, the file is JSONL with an object on each line. Otherwise it is CSV with a header, or
-/// a single column of numbers without one. `column` names the column (CSV) or key (JSONL). If `column` is empty
-/// and there are several columns, exactly one must have `length` or `tokens` in its name. In JSONL, the first object
-/// decides the key, and without `column` only keys with numbers count.
+/// If the first non-blank character is `{`, the file is JSONL with an object on each line. Otherwise it is CSV with a
+/// header, or a single column of numbers without one. `column` names the column (CSV) or key (JSONL). If `column` is
+/// empty and there are several columns, exactly one must have `length` or `tokens` in its name. In JSONL, the first
+/// object decides the key, and without `column` only keys with numbers count.
 ///
 /// Returns an Error at the header (CSV) or at the object (JSONL) if the column is missing or ambiguous, and at the cell
-/// or row if a length is missing or invalid. A table without lengths is also an Error.
+/// or row if a length is missing or invalid. A table without a length above 0 is also an Error.
 base::Result<LengthDistribution> parse_length_table(std::string_view content, const std::string& path,
                                                     std::string_view column);
 

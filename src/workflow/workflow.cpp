@@ -73,7 +73,9 @@ Fault find_name_fault(const std::vector<Named>& named, std::string_view what, bo
   for (std::size_t i = 0; i < named.size(); ++i) {
     if (!base::is_name(named[i].name))
       return WorkflowFault{in_roles, i, "name", 0,
-                           fmt::format("the name of a {} is empty or has a control character; accepted: a word", what)};
+                           fmt::format("the name of a {} is empty or has a control character; accepted: a non-empty "
+                                       "name without control characters",
+                                       what)};
     if (!names.insert(named[i].name).second)
       return WorkflowFault{
           in_roles, i, "name", 0,
@@ -206,7 +208,9 @@ class TaskCheck {
   static Fault find_key_fault(std::size_t index, std::string_view member, const std::vector<std::string>& keys) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (!base::is_name(keys[i]))
-        return fault_at(index, member, "a key is empty or has a control character; accepted: a word", i);
+        return fault_at(
+            index, member,
+            "a key is empty or has a control character; accepted: a non-empty key without control characters", i);
       if (std::find(keys.begin(), keys.end(), keys[i]) != keys.begin() + static_cast<std::ptrdiff_t>(i))
         return fault_at(index, member, fmt::format("the key `{}` appears twice; accepted: each key once", keys[i]), i);
     }
@@ -239,7 +243,7 @@ class TaskCheck {
         (task.time_per_sequence > base::Ticks(0) && task.kind != TaskKind::rule))
       return fault_at(
           index, "seconds",
-          fmt::format("task `{}` has an invalid time for each sequence; accepted: at least 0, and only for rules",
+          fmt::format("task `{}` has an invalid time per sequence; accepted: at least 0, and only for rules",
                       task.name));
     return std::nullopt;
   }

@@ -68,7 +68,7 @@ constexpr auto names_of(SequenceCount::Per) {
                     base::EnumName{"prompt", SequenceCount::Per::prompt}};
 }
 
-/// One use of one model in an iteration.
+/// One use of a model in an iteration, or one run of a rule.
 struct Task {
   std::string name;
   TaskKind kind = TaskKind::infer;

@@ -23,7 +23,7 @@ constexpr std::int64_t max_sequence_count = 1024;
 
 Result<std::string> read_word(const Node& node, std::string_view what) {
   if (!node.is_string() || node.text().empty())
-    return node.error(fmt::format("{} is {}; accepted: a word", what, node.describe()));
+    return node.error(fmt::format("{} is {}; accepted: a non-empty string", what, node.describe()));
   return std::string(node.text());
 }
 

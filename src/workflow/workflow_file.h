@@ -35,7 +35,7 @@
 //
 // | key of a role    | value                                                                        | default         |
 // |------------------|------------------------------------------------------------------------------|-----------------|
-// | name             | a word that differs from other roles                                         | required        |
+// | name             | name that no other role has                                                  | required        |
 // | head             | language_model, scalar                                                       | language_model  |
 // | initialised_from | role whose weights it starts with                                            | its own weights |
 // | averaged_from    | trained role that it is a moving average of; needs `decay`, from 0 to        | not an average  |
@@ -43,7 +43,7 @@
 //
 // | key of a task | value                                                         | default  |
 // |---------------|---------------------------------------------------------------|----------|
-// | name          | a word that differs from other tasks                          | required |
+// | name          | name that no other task has                                   | required |
 // | kind          | generate, infer, train, rule                                  | required |
 // | role          | role whose model runs it; not allowed for rules               | required |
 // | inputs        | keys that it reads; the dataset has those that no task writes | none     |
@@ -90,7 +90,7 @@ namespace dovetail::workflow {
 /// Reads the value of `algorithm`. Every mistake is an Error at its line and column.
 base::Result<Workflow> read_algorithm(const base::Node& node);
 
-/// Reads the value of `workload`. Relative paths of tables of lengths start from `directory` (empty: the working
+/// Reads the value of `workload`. Relative paths to length tables are resolved from `directory` (empty: the working
 /// directory). Every mistake is an Error at its line and column.
 base::Result<Workload> read_workload(const base::Node& node, const std::string& directory);
 

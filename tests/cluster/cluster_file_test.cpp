@@ -154,7 +154,7 @@ TEST(ReadCluster, ReportsMistakesInNodes) {
   EXPECT_EQ(error_of("cluster: {nodes: 1, gpus_per_node: 2.5}"),
             "job.yaml:1:36: `gpus_per_node` of `cluster` must be an integer from 1 to 65536, not 2.5");
   EXPECT_EQ(error_of("cluster: {nodes: 8193, gpus_per_node: 8}"),
-            "job.yaml:1:18: 8193 nodes of 8 are too many; accepted: at most 65536 GPUs in a cluster");
+            "job.yaml:1:18: 8193 nodes of 8 GPUs are too many; accepted: at most 65536 GPUs in a cluster");
   EXPECT_EQ(line_error("host_memory: lots"),
             "job.yaml:4:16: `host_memory` of `cluster`: the string `lots` is not a number with a unit; " + memories);
   EXPECT_EQ(line_error("host_memory: -1TB"),
@@ -186,9 +186,10 @@ TEST(ReadCluster, ReportsMistakesInGroups) {
             "job.yaml:2:12: a group needs the key `gpus_per_node`; accepted: `gpus_per_node: 8`");
   EXPECT_EQ(group_error("[{nodes: 1, gpus_per_node: -8}]"),
             "job.yaml:2:38: `gpus_per_node` of a group must be an integer from 1 to 65536, not -8");
-  EXPECT_EQ(group_error("[{nodes: 8000, gpus_per_node: 8, gpu: H100}, {nodes: 193, gpus_per_node: 8, gpu: H100}]"),
-            "job.yaml:2:64: 193 nodes of 8 are too many with 64000 GPUs in other groups; accepted: at most 65536 GPUs "
-            "in a cluster");
+  EXPECT_EQ(
+      group_error("[{nodes: 8000, gpus_per_node: 8, gpu: H100}, {nodes: 193, gpus_per_node: 8, gpu: H100}]"),
+      "job.yaml:2:64: 193 nodes of 8 GPUs are too many with 64000 GPUs in other groups; accepted: at most 65536 GPUs "
+      "in a cluster");
 }
 
 TEST(ReadCluster, ReportsMistakesInTheGpu) {

@@ -66,9 +66,8 @@ TEST(Layout, UnevenStagesHaveTheGivenLayers) {
 TEST(Layout, ReportsWhyAModelCannotHaveALayout) {
   const Transformer model = find_bundled_model("llama-2-7b").value();
   EXPECT_THAT(*find_fault(layout_of(1, 3, 1), model), testing::HasSubstr("32 heads of llama-2-7b"));
-  EXPECT_THAT(*find_fault(layout_of(1, 1, 33), model),
-              testing::HasSubstr("pipeline x virtual_stages = 33 exceeds the 32 layers"));
-  EXPECT_THAT(*find_fault(layout_of(0, 1, 1), model), testing::HasSubstr("data is 0"));
+  EXPECT_THAT(*find_fault(layout_of(1, 1, 33), model), testing::HasSubstr("pp x vpp = 33 exceeds the 32 layers"));
+  EXPECT_THAT(*find_fault(layout_of(0, 1, 1), model), testing::HasSubstr("dp is 0"));
   Layout layout = layout_of(4, 1, 1);
   layout.expert = 2;
   EXPECT_THAT(*find_fault(layout, model), testing::HasSubstr("no experts"));

@@ -241,7 +241,7 @@ TEST(FindPinFault, ReportsStagesAndExperts) {
   stages.layout.set(&Layout::virtual_stages, 2);
   EXPECT_EQ(fault_of(stages), "none") << "possible with a pipeline";
   stages.layout.set(&Layout::pipeline, 1);
-  EXPECT_EQ(fault_of(stages), "virtual stages need a pipeline; accepted: pipeline of at least 2");
+  EXPECT_EQ(fault_of(stages), "virtual stages need a pipeline; accepted: vpp 1, or pp of at least 2");
   TaskPin layers;
   layers.layout.set(&Layout::stage_layers, {20, 12});
   EXPECT_EQ(fault_of(layers), "none");
@@ -252,7 +252,7 @@ TEST(FindPinFault, ReportsStagesAndExperts) {
   EXPECT_EQ(fault_of(layers), "stage_layers add up to 33; accepted: the 32 layers of llama-2-7b");
   TaskPin experts;
   experts.layout.set(&Layout::expert, 8);
-  EXPECT_EQ(fault_of(experts), "the model has no experts for expert parallelism; accepted: expert: 1");
+  EXPECT_EQ(fault_of(experts), "the model has no experts for expert parallelism; accepted: ep 1 and etp 1");
   EXPECT_EQ(fault_of(experts, "mixtral-8x7b"), "none");
   experts.mesh = cluster::Mesh{0, 4};
   EXPECT_EQ(fault_of(experts, "mixtral-8x7b"),

@@ -56,10 +56,10 @@ TEST(FindFault, LayoutsFillTheirMeshAndFitTheirModel) {
   EXPECT_EQ(
       with_layout(test::layout_of(1, 16, 2)),
       "its layout dp1 tp16 pp2 uses 32 devices, but its mesh has 16; accepted: a layout that uses the whole mesh");
-  EXPECT_EQ(with_layout(test::layout_of(0)), "data is 0; accepted: 1 to 65536");
+  EXPECT_EQ(with_layout(test::layout_of(0)), "dp is 0; accepted: 1 to 65536");
   llm::Layout layout = test::layout_of(16);
   layout.expert = 2;
-  EXPECT_EQ(with_layout(layout), "the model has no experts for expert parallelism; accepted: expert: 1");
+  EXPECT_EQ(with_layout(layout), "the model has no experts for expert parallelism; accepted: ep 1 and etp 1");
   layout = test::layout_of(16);
   layout.zero = 4;
   EXPECT_EQ(with_layout(layout), "zero is 4; accepted: 0 to 3");

@@ -148,7 +148,7 @@ TEST(ReadAlgorithm, ReportsMistakesInGraphs) {
   EXPECT_EQ(with_task("kind: infer, role: reward, inputs: responses"),
             "job.yaml:5:52: `inputs` of task `t` is the string `responses`; accepted: a list of keys");
   EXPECT_EQ(with_task("kind: infer, role: reward, inputs: [responses, 3]"),
-            "job.yaml:5:64: a key of `inputs` of task `t` is 3; accepted: a word");
+            "job.yaml:5:64: a key of `inputs` of task `t` is 3; accepted: a non-empty string");
   EXPECT_EQ(
       with_task("kind: infer, role: reward, outputs: [scores, responses]"),
       "job.yaml:5:62: the key `responses` is written by `generate` and `t`; accepted: one task that writes each key");

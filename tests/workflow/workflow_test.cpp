@@ -115,7 +115,8 @@ TEST(WorkflowFault, Names) {
   EXPECT_EQ(fault_after([](FileParts& p) { p.roles[1].name = "actor"; }),
             "role 1 name 0: two roles have the name `actor`; accepted: a different name for each");
   EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[2].name = ""; }),
-            "task 2 name 0: the name of a task is empty or has a control character; accepted: a word");
+            "task 2 name 0: the name of a task is empty or has a control character; accepted: a non-empty name without "
+            "control characters");
 }
 
 TEST(WorkflowFault, RolesOfTasks) {
@@ -133,7 +134,8 @@ TEST(WorkflowFault, Keys) {
   EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[0].inputs = {"kl", "scores", "kl"}; }),
             "task 0 inputs 2: the key `kl` appears twice; accepted: each key once");
   EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[0].outputs = {"loss", ""}; }),
-            "task 0 outputs 1: a key is empty or has a control character; accepted: a word");
+            "task 0 outputs 1: a key is empty or has a control character; accepted: a non-empty key without control "
+            "characters");
   EXPECT_EQ(
       fault_after([](FileParts& p) { p.tasks[3].outputs = {"kl", "scores"}; }),
       "task 3 outputs 1: the key `scores` is written by `judge` and `infer`; accepted: one task that writes each key");
@@ -157,7 +159,7 @@ TEST(WorkflowFault, Amounts) {
       fault_after([](FileParts& p) { p.tasks[1].extra_tokens = 5; }),
       "task 1 extra_tokens 0: task `generate` has 5 extra tokens; accepted: at least 0, and only for train tasks");
   EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[1].time_per_sequence = base::Ticks(5); }),
-            "task 1 seconds 0: task `generate` has an invalid time for each sequence; accepted: at least 0, and only "
+            "task 1 seconds 0: task `generate` has an invalid time per sequence; accepted: at least 0, and only "
             "for rules");
 }
 
