@@ -1,6 +1,6 @@
 // Parsed YAML or JSON that stores the line and column of every value.
 //
-// Each value takes only a 20-byte record, because a schedule of a million ops has seven million values.
+// The record of a value takes only 20 bytes: a schedule of a million ops has eight million values.
 #pragma once
 
 #include <cstdint>
