@@ -26,7 +26,7 @@ enum class OpPhase : std::uint8_t { forward, backward, step };
 enum class BackwardPart : std::uint8_t { none, whole, half };
 /// Neighboring stage that receives an op's output, if any.
 enum class OutputTo : std::uint8_t { nowhere, next_stage, previous_stage };
-/// Shade of its pipeline's color in which an op is drawn.
+/// Shade of the pipeline's color that an op is drawn in.
 enum class Shade : std::uint8_t { light, dark, between, darkest };
 
 struct OpTraits {
