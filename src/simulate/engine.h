@@ -30,7 +30,7 @@ struct Activities {
   /// An activity occupies its devices exclusively from beginning to end. Without devices it waits only for its
   /// predecessors.
   struct Item {
-    std::array<cluster::Mesh, 2> devices = {};  ///< the second is unused if it has no devices
+    std::array<cluster::Mesh, 2> devices = {};  ///< the second may have no devices
     base::Ticks duration;                       ///< time before its transfers begin; the whole duration if it has none
     std::vector<Transfer> transfers = {};       ///< the activity ends when the last one has arrived
     bool urgent = false;                        ///< goes first if several can begin (plan::is_urgent)

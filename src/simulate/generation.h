@@ -20,7 +20,7 @@
 
 namespace dovetail::simulate {
 
-/// Engine options in addition to plan::Engine. The defaults are vLLM's.
+/// Engine options in addition to those of plan::Engine. The defaults are vLLM's.
 struct EngineOptions {
   bool prefix_sharing = true;
   bool longest_first = false;  ///< response lengths are known, and the longest response starts first

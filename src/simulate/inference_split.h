@@ -30,7 +30,7 @@ std::vector<Worker> fill(const std::vector<InferTask>& tasks, const std::vector<
 /// Returns whether all tasks can be served: a replica of each fits on the `freed` or on the `later` devices.
 bool can_split(const std::vector<InferTask>& tasks, std::size_t freed, std::size_t later);
 
-/// Runs infer() with the start that ends earliest.
+/// Runs infer() with the best start, the one with which inference ends earliest.
 ///
 /// A start assigns a number of replicas to each task, all on the freed devices. Each replica is a separate worker that
 /// loads its task's model first. Workers are ordered by size. The remaining freed devices are filled with workers that

@@ -31,7 +31,7 @@ struct Migration {
 std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples,
                               std::size_t unfinished, std::int64_t max_sequence);
 
-/// Moves the unfinished samples of `instances` to `destinations` of these instances. All instances have stopped at the
+/// Gathers all unfinished samples on as many of `instances` as `destinations` states. All instances have stopped at the
 /// end of the first step that does not end before `at`.
 /// - The instances with the most unfinished samples are the destinations (ties: the lower number).
 /// - The other samples move in order of instance and entry, each to the destination with the fewest unfinished samples
