@@ -3,7 +3,7 @@
 //   512                                                 all lengths equal
 //   {p50: 800, p90: 2100, p99: 4096, cap: 4096, at_cap: 0.03}
 //   {mean: 1060, sigma: 0.8, cap: 4096}                 both maps: statistics of the lengths; find_fault in
-//                                                       log_normal.h has the combinations
+//                                                       log_normal.h lists the combinations
 //   {file: lengths.csv, column: response_tokens}        measured lengths in a CSV or JSONL file; without `column`,
 //                                                       parse_length_table chooses it
 #pragma once

@@ -69,7 +69,7 @@
 // | mini_batches       | optimizer steps in an epoch, at most one per sample; excludes `mini_batch`        | 1        |
 // | mini_batch         | samples in an optimizer step, a divisor of prompts x samples_per_prompt           | all      |
 // | epochs             | passes over the samples in an iteration                                           | 1        |
-// | critic             | {mini_batches, mini_batch, epochs}, any of them: other values for the critic      | as above |
+// | critic             | map with any of mini_batches, mini_batch, epochs, for the critic only             | as above |
 // | prompt_length      | distribution of prompt lengths in tokens (lengths_file.h)                         | required |
 // | response_length    | distribution of response lengths, generated or from the dataset                   | required |
 // | steps_off_policy   | number of iterations by which the generating weights may lag                      | 0        |
