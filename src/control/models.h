@@ -83,9 +83,9 @@ struct GenerationSettings {
 /// Response to one GenerationRequest.
 struct GeneratedResponse {
   std::vector<TokenId> tokens;            ///< at least one
-  std::vector<double> log_probabilities;  ///< of each token, from logits / temperature; a temperature of 0 counts as 1
+  std::vector<double> log_probabilities;  ///< per token, from logits / temperature (0 counts as 1), before top_k/top_p
   bool ended = false;  ///< ended by a token of `ends` or a string of `stops`; false: cut off at max_tokens
-  std::optional<std::size_t> text_bytes;  ///< bytes before the stop string; nullopt if none ended the response
+  std::optional<std::size_t> text_bytes;  ///< bytes before the stop string that ended the response, if one did
 };
 
 /// Tokens of a sequence, such as a prompt with its response. Models score the tokens from `first_scored` to the end.
@@ -127,8 +127,8 @@ struct MiniBatch {
 struct PassSettings {
   double temperature = 1;  ///< divides the logits
   plan::MicroBatching micro_batching;
-  std::size_t kept_together = 1;  ///< number of consecutive sequences that share a micro-batch: 2 for pairs
-  const parallel::Cancellation* cancellation = nullptr;  ///< checked between micro-batches
+  std::size_t kept_together = 1;  ///< number of consecutive sequences that must share a micro-batch: 2 for pairs
+  const parallel::Cancellation* cancellation = nullptr;  ///< checked between micro-batches, on one rank only
   std::function<void(std::size_t done)>
       on_progress;  ///< called by Models::score with the number of sequences scored so far; may be empty
 };
@@ -164,14 +164,16 @@ struct RankUsage {
 };
 
 /// The models of a run. Each belongs to a role of the workflow. Errors are Failure::interrupted after a cancellation,
-/// and Failure::io if memory runs out or a disk fails. After a failed call, finished responses and completed optimizer
-/// steps remain; everything else is as before.
+/// Failure::lost if another rank is lost, and Failure::io if a disk fails. If memory runs out, a call returns
+/// Failure::io or throws. A failed call keeps completed optimizer steps, and responses that it passed to `on_response`
+/// are complete.
 class Models {
  public:
   virtual ~Models() = default;
 
-  /// Returns the responses to `requests` in order. Passes each to `on_response` when it ends. The text of a response
-  /// depends only on its own request, the weights and `settings` (except `engine`), not on the other requests.
+  /// Returns the responses to `requests` in order. Passes each to `on_response` as soon as this rank has it. On the
+  /// CPU, a response depends only on its own request, the weights and `settings` (except `engine`). On a GPU, rounding
+  /// may also depend on the other requests.
   virtual base::Result<std::vector<GeneratedResponse>> generate(
       const std::string& role, std::span<const GenerationRequest> requests, const GenerationSettings& settings,
       const parallel::Cancellation* cancellation,
@@ -185,12 +187,12 @@ class Models {
   /// be trained in any order.
   virtual base::Status train(std::span<const Training> trainings) = 0;
 
-  /// Updates the weights of a role that is a moving average: decay * own + (1 - decay) * `trained`.
+  /// Updates the weights w of a role that is a moving average: w = decay * w + (1 - decay) * weights of `trained`.
   virtual void average(const std::string& role, const std::string& trained, double decay) = 0;
 
   /// Writes to `folder` the weights and optimizer states of all roles whose weights change.
   virtual base::Status save(const std::string& folder) const = 0;
-  /// Restores the models from the files of save(). Returns an Error if a file is damaged or from another run.
+  /// Restores the models from the files of save(). Returns an Error if a file is damaged or does not fit a model.
   virtual base::Status load(const std::string& folder) = 0;
   /// Writes a Hugging Face folder for the role: config.json, weights and tokenizer.
   virtual base::Status export_role(const std::string& role, const std::string& folder) const = 0;

@@ -132,7 +132,7 @@ class RunReader {
   Status read_data() {
     DOVETAIL_TRY(const Node data, base::require(section_, "`train`", "data", "data: {train: prompts.jsonl}"));
     DOVETAIL_CHECK(read_part("data", settings_.data));
-    if (settings_.data.train.empty()) return data.error("`data` needs the key `train`; accepted: train: prompts.jsonl");
+    if (settings_.data.train.empty()) return data.error("`data` needs the key `train`, such as `train: prompts.jsonl`");
     settings_.data.train = from_folder(settings_.data.train);
     if (!settings_.data.validation.empty()) settings_.data.validation = from_folder(settings_.data.validation);
     return {};
@@ -159,7 +159,8 @@ class RunReader {
         return {};
       }
     return section_.error(
-        "`train` needs a tokenizer: `tokenizer: FOLDER`, or `weights: {actor: FOLDER}` with a folder that has one");
+        "`train` needs a tokenizer: set `tokenizer: FOLDER`, or set `weights` of actor or reward to a folder with a "
+        "tokenizer");
   }
 
   Status check_precision() const {
@@ -208,8 +209,7 @@ class RunReader {
   Status check_loss(const Node& loss) const {
     const auto kl = loss.find("kl");
     if (kl && !workflow::find_role(workflow_, "reference"))
-      return kl->error(
-          "`kl` needs a reference; remove `kl`, or set `reference` in `algorithm` to another value than `skip`");
+      return kl->error("`kl` needs a reference; set `reference: pass` in `algorithm`, or remove `kl`");
     const auto cap = loss.find("importance_cap");
     if (cap && settings_.loss.importance_cap && !workflow::find_task(workflow_, "actor_infer"))
       return cap->error(
@@ -225,7 +225,8 @@ class RunReader {
     const Node node = section_.find("checkpoint")->find("best").value();
     if (settings_.evaluate.every == 0)
       return node.error(
-          fmt::format("`best` is {}, but nothing is evaluated; add `evaluate` and validation data, or set `best: none`",
+          fmt::format("`best` is {}, but nothing is evaluated; set `validation` in `data` and a nonzero `every` in "
+                      "`evaluate`, or set `best: none`",
                       base::enum_name(best)));
     const BestBy known = runnable_.generates ? BestBy::reward : BestBy::loss;
     if (best == known) return {};

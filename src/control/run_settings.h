@@ -11,7 +11,8 @@
 //     optimizer: {actor: {learning_rate: 1e-5, ...}}  # per trained role
 //     sampling, loss, reward, evaluate, checkpoint, guards: the structs of this file
 //
-// Paths are relative to the job's folder (plan/job_text.h). Keys that the algorithm does not use are errors.
+// Paths are relative to the job's folder (plan/job_text.h). Roles, loss keys, `sampling` and `reward` are errors if the
+// algorithm does not use them.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ namespace dovetail::control {
 inline constexpr std::int64_t max_iteration_count = 1'000'000'000;
 inline constexpr double max_coefficient = 1e6;
 
-/// Data of a run. Paths from the file are already joined with the job's folder.
+/// Data of a run. The paths are already joined with the job's folder.
 struct RunData {
   std::string train;
   std::string validation;  ///< empty if absent
@@ -138,7 +139,7 @@ struct KlSettings {
   learn::KlEstimator estimator = learn::KlEstimator::k1;
   double coefficient = 0.1;
   std::optional<double> target =
-      std::nullopt;  ///< target of learn::AdaptiveKl, which adapts the coefficient; nullopt: constant
+      std::nullopt;  ///< target of learn::AdaptiveKl, which adapts the coefficient; nullopt: constant coefficient
   double horizon = 10'000;
 
   friend bool operator==(const KlSettings&, const KlSettings&) = default;
@@ -211,7 +212,7 @@ constexpr auto fields_of(const T*) {
 struct RewardCommand {
   std::vector<std::string> command;
   std::int64_t processes = 1;
-  double timeout = 10;  ///< seconds without an answer until a process is restarted
+  double timeout = 10;  ///< seconds without an answer after which a process is restarted
 
   friend bool operator==(const RewardCommand&, const RewardCommand&) = default;
 };
@@ -224,8 +225,8 @@ constexpr auto fields_of(const T*) {
 }
 
 struct Evaluation {
-  std::int64_t every = 20;     ///< interval in iterations; 0: never
-  std::int64_t samples = 256;  ///< number of items, from the start of the validation data
+  std::int64_t every = 20;     ///< interval in iterations, in addition to the start and the end; 0: never
+  std::int64_t samples = 256;  ///< maximum number of items, from the start of the validation data
   double temperature = 0;
 
   friend bool operator==(const Evaluation&, const Evaluation&) = default;
@@ -246,7 +247,7 @@ constexpr auto names_of(BestBy) {
 }
 
 struct CheckpointSettings {
-  std::int64_t every = 20;  ///< interval in iterations; 0: only at the end and for a new best
+  std::int64_t every = 20;  ///< interval in iterations; 0: only for a new best and when the run ends or stops
   std::int64_t keep = 2;
   BestBy best = BestBy::none;
 
@@ -297,7 +298,7 @@ struct RunSettings {
 };
 
 /// Returns the SHA-256 of all settings except the number of iterations or epochs. Paths are hashed relative to the
-/// job's folder. A run can be resumed only with settings of the same hash.
+/// job's folder. A run can be resumed only if this hash is unchanged.
 std::string hash_of(const RunSettings& settings);
 
 /// Returns the default settings of a run with this algorithm. REQUIRES: can_run(algorithm).
@@ -309,7 +310,7 @@ bool can_run(std::string_view algorithm);
 std::string runnable_algorithms();
 
 /// Reads the section `train` of a valid job with this workflow. `path` is the path of the job file. Errors point to the
-/// invalid value, to the algorithm if runs do not support it, or to the job if it has no such section.
+/// invalid value, to the algorithm if runs do not support it, or to the job if the section is missing.
 base::Result<RunSettings> read_run(const base::Node& root, const std::string& path, const workflow::Workflow& workflow);
 
 }  // namespace dovetail::control

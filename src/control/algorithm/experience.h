@@ -29,7 +29,7 @@ struct Sample {
   std::vector<double> sampled;  ///< log-probabilities from the engine
   std::vector<double> policy;   ///< log-probabilities from the trainer before training; if empty, the engine's are used
   std::vector<double> reference;  ///< log-probabilities from the reference; empty without one
-  std::vector<double> values;     ///< output of the critic, one more than tokens; empty without a critic
+  std::vector<double> values;     ///< outputs of the critic: one more than response tokens; empty without a critic
   double shaped_reward = 0;       ///< reward that training uses
   std::vector<double> advantages;
   std::vector<double> targets;  ///< targets of the critic's output; empty without a critic

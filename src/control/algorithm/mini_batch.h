@@ -16,7 +16,7 @@ namespace dovetail::control {
 
 /// Returns the policy's mini-batch of PPO or GRPO. Its loss is the clipped policy loss, plus `kl_coefficient` times
 /// the divergence from the reference if LossSettings::kl adds it to the loss, minus the entropy bonus.
-/// learn::token_weights weights the tokens. `max_tokens` is the cap of a response.
+/// Tokens are weighted by learn::token_weights. `max_tokens` is the cap of a response.
 MiniBatch policy_mini_batch(std::span<const Sample> samples, std::span<const std::size_t> places,
                             const LossSettings& loss, double kl_coefficient, std::int64_t max_tokens);
 /// Returns the critic's mini-batch of PPO: clipped value loss, weighted as in policy_mini_batch.

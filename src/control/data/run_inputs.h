@@ -50,7 +50,7 @@ struct PromptTokens {
   std::string answer;  ///< JSON; empty if absent
 };
 
-/// Text to imitate. sequence.first_scored is its first learned token.
+/// Text to imitate. sequence.first_scored is the index of its first learned token.
 struct ExampleTokens {
   TokenSequence sequence;
   std::vector<bool> learned;  ///< [scored token] true if the token is learned
@@ -78,8 +78,8 @@ struct RunInputs {
   RunDataset validation;  ///< empty if absent
 };
 
-/// Returns the SHA-256 of the files that affect a run: tokenizer, data, and the words of the reward command that are
-/// files. Returns an Error if a file cannot be read.
+/// Returns a SHA-256 over the contents of the tokenizer, the data files, and the words of the reward command that are
+/// files. Weights are not included. Returns an Error if a file cannot be read.
 base::Result<std::string> hash_of_inputs(const RunSettings& settings);
 
 /// Reads the tokenizer and all data of a run with this algorithm. Appends the first of RunInputs::ends to each text to

@@ -67,8 +67,8 @@ class RankExchange {
   /// Returns the next exchange number, which is the same on all ranks.
   std::uint32_t take_number() { return number_++; }
 
-  /// Returns a cancellation that all ranks see at the same call: the first exchange after a stop request on any rank
-  /// requests it on every rank.
+  /// Returns a cancellation that is requested on all ranks at the same exchange: the first one after a stop request on
+  /// any rank.
   const parallel::Cancellation& agreed() const { return agreed_; }
   const parallel::Cancellation* local() const { return local_; }
 
@@ -82,7 +82,7 @@ class RankExchange {
 };
 
 /// Returns a reward function that runs `own` on rank 0 and sends its rewards, or its Error, to all ranks. `own` is not
-/// called on other ranks. Only rank 0's local() can cancel `own`, because the other ranks wait for the answer.
+/// called on other ranks. Only rank 0's local() can cancel `own`, because the other ranks wait for its result.
 /// `rank_exchange` must outlive the result.
 RewardFunction shared_reward_function(RewardFunction own, RankExchange& rank_exchange);
 

@@ -20,7 +20,7 @@
 
 namespace dovetail::control {
 
-/// Separates the names of tasks that are trained together, in the names of figures: "actor_train+critic_train_seconds".
+/// Joins the names of fused train tasks in the name of a metric: "actor_train+critic_train_seconds".
 inline constexpr std::string_view fused_phase_joint = "+";
 
 /// Returns the rewards of responses, in order, as RewardProcesses::rewards_of does.
@@ -61,13 +61,14 @@ RunState initial_state(const RunSettings& settings);
 /// without a step.
 ///
 /// If `cancellation` is requested, the run stops as soon as the models can stop, saves a checkpoint and returns
-/// Failure::interrupted. On one rank, models stop after a micro-batch or decode step. Training of several roles
-/// together always runs to its end. A resumed run yields the same numbers as an uninterrupted one.
+/// Failure::interrupted. On one rank, models stop after a micro-batch or engine step. Training of several roles
+/// together always runs to its end. A resumed run yields the same numbers as an uninterrupted one if the models compute
+/// deterministically.
 ///
 /// Other Errors of models or rewards also save a checkpoint. An Error in the training of several roles together does
 /// not, because the models may then be ahead of the state. Neither does Failure::invalid, which means that guards ended
 /// the run or a reward was not finite. Failure::bad_input may mean that the state belongs to another workload or other
-/// data. An Error of the sink ends the run at once.
+/// data. An Error of the sink ends the run without a checkpoint.
 base::Status run(const RunSetup& setup, Models& models, const RunSink& sink, RunState& state,
                  const parallel::Cancellation* cancellation);
 

@@ -19,7 +19,7 @@ namespace dovetail::control {
 
 /// Framework (plan/framework.h) of the plans that runs execute.
 inline constexpr std::string_view run_framework = "dovetail";
-/// Names of the job file and the plan file, both in a folder given in place of a job file and in a run directory.
+/// Names of the job file and the plan file in a job's folder and in a run directory.
 inline constexpr std::string_view job_file_name = "job.yaml";
 inline constexpr std::string_view plan_file_name = "plan.json";
 
@@ -56,8 +56,8 @@ struct RunModel {
 
 /// Opens the models of all roles, each after the model that it copies. A role without an entry in `weights` copies the
 /// role that it is initialized or averaged from if both models have the same layers; otherwise, its weights are random.
-/// Returns errors of llm::parse_computation and check_weights, and an Error if a folder of weights is for another model
-/// than the job's.
+/// Returns errors of llm::parse_computation and check_weights, and an Error if a folder of weights has another model
+/// than the job.
 base::Result<std::vector<RunModel>> open_models(const RunJob& run);
 
 /// Returns an Error unless the checkpoint has each tensor of the model, in its shape and a floating-point type, and no

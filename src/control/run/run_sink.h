@@ -1,4 +1,4 @@
-// Progress reports of a run.
+// Interface through which a run reports metrics and progress, and saves checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace dovetail::control {
 
 struct RunState;
 
-/// Named number of an iteration.
+/// Named number that describes an iteration or an evaluation.
 struct Metric {
   std::string name;
   double value = 0;
@@ -36,9 +36,12 @@ struct RunProgress {
   std::int64_t total = 0;
 };
 
-/// Why a checkpoint is saved: it is due or the best so far; the run is complete; or a stop request or Error ended the
-/// run.
-enum class CheckpointReason { due, end, interrupted };
+/// Why a checkpoint is saved.
+enum class CheckpointReason {
+  due,         ///< it is due, or has the best evaluation so far
+  end,         ///< the run is complete
+  interrupted  ///< a stop request or an Error ended the run
+};
 
 /// Receives the results of a run and saves its checkpoints. An Error ends the run.
 struct RunSink {

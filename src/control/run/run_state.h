@@ -39,11 +39,11 @@ struct RunState {
   Scales scales;
   std::map<std::string, std::int64_t> skipped_in_a_row;  ///< consecutive skipped steps, by role
   std::optional<double> best;       ///< score of the best evaluation so far: reward, or negated loss
-  bool is_to_be_evaluated = false;  ///< true until any evaluation and checkpoint due after `iterations` are done
+  bool is_to_be_evaluated = false;  ///< true until any evaluation that is due after `iterations` is done
   HealthRecord health;
 
   // State of the current iteration:
-  std::size_t tasks_done = 0;          ///< tasks of Workflow::order that are done
+  std::size_t tasks_done = 0;          ///< number of tasks of Workflow::order that are done
   std::int64_t mini_batches_done = 0;  ///< of the current train task
   bool is_settled = false;             ///< true if the samples have advantages
   std::vector<Sample> samples;
@@ -52,8 +52,8 @@ struct RunState {
   std::map<std::string, double> phase_seconds;     ///< time spent so far, by task or fused tasks
 };
 
-/// Converts the state to JSON, or back, without loss. parse_state returns an Error that names `path` if the text lacks
-/// a member of the state or has a value of the wrong type.
+/// Converts the state to JSON, or back, without loss. parse_state returns an Error that names `path` if the text is not
+/// JSON, lacks a member of the state, or has a value of the wrong type.
 std::string state_to_json(const RunState& state);
 base::Result<RunState> parse_state(const std::string& content, const std::string& path);
 

@@ -224,8 +224,8 @@ class TrainTask {
     const Guards& guards = setup_.settings.guards;
     if (guards.non_finite == NonFinite::skip && in_a_row < guards.in_a_row) return {};
     return base::Error{base::Failure::invalid, "", 0, 0,
-                       fmt::format("the loss or gradients of {} are not finite, in iteration {} for {} steps in a row; "
-                                   "the last step used samples {}; try a lower learning rate or clipping",
+                       fmt::format("the loss or gradients of {} are not finite in iteration {} (consecutive steps: {}; "
+                                   "samples of the last step: {}); try a lower learning rate or clipping",
                                    task_.role, context_.state.iterations + 1, in_a_row, fmt::join(places, ", "))};
   }
 
