@@ -45,7 +45,7 @@ struct Loss {
   double slope = 0;
 };
 
-/// Limits on the distance between the trained policy and the one that sampled.
+/// Limits of the probability ratio between the trained policy and the policy before training.
 struct PolicyClip {
   double below = 0.2;  ///< ratios are clipped to [1 - below, 1 + above]
   double above = 0.2;
@@ -67,8 +67,9 @@ PolicyLoss policy_loss(double new_log_probability, double old_log_probability, d
 /// rounding or older weights ("truncated importance sampling"). Returns 1 without a cap.
 double truncated_importance(double old_log_probability, double sampled_log_probability, std::optional<double> cap);
 
-/// Computes half the squared distance of a value from `target`, the return. With `clip`, returns the larger of that and
-/// the loss of the value clipped to within `clip` of the old value, as in PPO's reference code.
+/// Computes half the squared distance of a value from `target`, the return. With `clip`, also computes
+/// this loss for the value clipped to within `clip` of the old value, and returns the larger loss, as in PPO's
+/// reference code.
 Loss value_loss(double value, double old_value, double target, std::optional<double> clip);
 
 /// Computes the KL penalty: coefficient times the estimate. The slope is with respect to the policy's log-probability.
@@ -92,9 +93,9 @@ constexpr auto names_of(TokenWeighting) {
 }
 
 /// Returns, for each response, the weight of each of its tokens. Weights depend only on the mini-batch, not on
-/// micro-batches, ranks or order. The weights of all tokens sum to 1; with `constant` they do if all responses have
-/// `max_length`. A response without tokens does not count. REQUIRES: lengths are in [0, max_length], and max_length >
-/// 0.
+/// micro-batches, ranks or order. The weights of all tokens sum to 1; with `constant`, only if all responses have
+/// `max_length` tokens. A response without tokens does not count. REQUIRES: lengths are in [0, max_length], and
+/// max_length > 0.
 std::vector<double> token_weights(TokenWeighting weighting, std::span<const std::int64_t> lengths,
                                   std::int64_t max_length);
 

@@ -18,17 +18,17 @@ struct DrawKey {
 /// Returns a uniform number in [0, 1) with 53 bits, a function of the key.
 double uniform_of(const DrawKey& key);
 
-/// Limits sampling to the `top_k` most likely tokens (0: all), then to the most likely of these: the smallest set that
-/// holds at least `top_p` of their total probability.
+/// Sampling keeps the `top_k` most likely tokens (0: all). Of these, it keeps the smallest set of most likely tokens
+/// that holds at least the share `top_p` of their total probability.
 struct SamplingLimits {
   double temperature = 1;  ///< 0: always the most likely token
   std::int64_t top_k = 0;
   double top_p = 1;
 };
 
-/// Returns the token that `uniform` selects: the tokens within the limits, in order of their ids, divide [0, 1) by
-/// their probabilities. Among equally likely tokens the limits prefer the smaller id. Sums are in double precision, in
-/// that order. REQUIRES: there is a logit, no logit is NaN, and one is finite.
+/// Returns the token that `uniform` selects: the tokens within the limits, in order of their ids, divide [0, 1) in
+/// proportion to their probabilities. Among equally likely tokens, the limits keep those with smaller ids. Sums are in
+/// double precision and in a fixed order. REQUIRES: there is a logit, no logit is NaN, and at least one is finite.
 std::int32_t sample(std::span<const float> logits, const SamplingLimits& limits, double uniform);
 
 }  // namespace dovetail::learn
