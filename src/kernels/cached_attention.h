@@ -21,8 +21,8 @@ struct AttentionBlock {
 /// Computes softmax(q k / sqrt(size)) v for `group` queries, [group, size], over the first `tokens` tokens of the
 /// blocks, into `out`, [group, size]. Grows `scratch` as needed.
 ///
-/// Sums run over tokens and tiles in the same order as for whole sequences (kernels/sequence_attention.h). So the
-/// result has the same bits as there, regardless of the other queries and of how tokens are split into blocks.
+/// Sums run over tokens and tiles in the same order as for whole sequences (kernels/sequence_attention.h). So both
+/// results have the same bits, regardless of the other queries and of how tokens are split into blocks.
 /// REQUIRES: tokens >= 1, and the blocks have at least that many.
 void attend(const float* queries, std::int64_t group, std::int64_t size, std::span<const AttentionBlock> blocks,
             std::int64_t tokens, std::vector<float>& scratch, float* out);

@@ -32,7 +32,7 @@ struct AdamwNumbers {
 /// - v = b2 v + (1 - b2) g^2
 /// - w -= a / (1 - b1^step) * m / (sqrt(v / (1 - b2^step)) + epsilon)
 ///
-/// The result does not depend on how the elements are split into calls. Instantiated for float and double.
+/// The result does not depend on how calls divide the elements. Instantiated for float and double.
 template <class Number>
 void step_adamw(const AdamwStep& step, const AdamwNumbers<Number>& numbers, std::int64_t begin, std::int64_t end);
 

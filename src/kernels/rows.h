@@ -43,7 +43,7 @@ void normalize_backward(const Number* x, const Number* scale, const Number* root
                         std::int64_t size, Number* dx);
 
 /// Adds the derivatives with respect to the scales [begin, end) to `gradient`. Each is the sum of dy * x * r over the
-/// rows, in order and in double precision. The result does not depend on how the scales are split into calls.
+/// rows, in order and in double precision. The result does not depend on how calls divide the scales.
 template <class Number>
 void add_scale_gradient(const Number* x, const Number* roots, const Number* dy, std::int64_t rows, std::int64_t size,
                         std::int64_t begin, std::int64_t end, Number* gradient);
@@ -93,7 +93,7 @@ struct TokenDistribution {
   double entropy = 0;      ///< entropy in nats
 };
 
-/// Computes the distribution of a row of logits. Exponentials have the precision of Number, sums are in double
+/// Computes the distribution of a row of logits. Exponentials have the precision of Number; sums are in double
 /// precision. Logits of -inf do not contribute to the entropy. REQUIRES: a finite logit.
 template <class Number>
 TokenDistribution distribution_of(const Number* logits, std::int64_t count, double temperature);

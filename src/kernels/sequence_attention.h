@@ -33,10 +33,10 @@ struct Sequence {
   std::int64_t size = 0;
 };
 
-/// Computes out = softmax(q k / sqrt(size)) v for the query heads of the key-value heads [begin, end), over the tokens
-/// up to and including each query, and the log-sum-exp of the scores. Only a tile of scores exists at a time, with a
-/// running softmax (Milakov and Gimelshein 2018, arXiv 1805.02867; Dao 2023, arXiv 2307.08691). Grows `scratch` to
-/// about 2 * tokens * size numbers. Instantiated for float and double.
+/// Computes out = softmax(q k / sqrt(size)) v and the log-sum-exp of the scores, for the query heads of the key-value
+/// heads [begin, end). A query attends to all tokens up to and including its own. Only a tile of scores exists at a
+/// time, with a running softmax (Milakov and Gimelshein 2018, arXiv 1805.02867; Dao 2023, arXiv 2307.08691). Grows
+/// `scratch` to about 2 * tokens * size numbers. Instantiated for float and double.
 template <class Number>
 void attend(const Sequence<Number>& sequence, std::int64_t begin, std::int64_t end, const Heads<Number>& out,
             const HeadNumbers<Number>& log_sum_exps, std::vector<Number>& scratch);
@@ -66,8 +66,8 @@ struct AttentionSlopes {
 /// - dq = dS k / sqrt(size)
 /// - dk = dS^T q / sqrt(size)
 ///
-/// Derivatives of keys and values are summed over the heads of the group in order, within each head over tiles of
-/// queries. Grows `scratch` to about 5 * tokens * size numbers. Instantiated for float and double.
+/// Derivatives of keys and values are summed over the query heads of the group in order and, within each head, over
+/// tiles of queries. Grows `scratch` to about 5 * tokens * size numbers. Instantiated for float and double.
 template <class Number>
 void attend_backward(const Sequence<Number>& sequence, const AttentionResult<Number>& result, std::int64_t begin,
                      std::int64_t end, const AttentionSlopes<Number>& slopes, std::vector<Number>& scratch);
