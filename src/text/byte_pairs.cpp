@@ -39,7 +39,8 @@ base::Status reject_unless_off(const Node& model, std::string_view key) {
   const auto node = model.find(key);
   const bool off = !node || node->is_null() || (node->is_string() && node->text().empty()) ||
                    (node->is_boolean() && node->text() == "false");
-  return off ? base::Status() : node->error(fmt::format("`{}` is {}; accepted: null", key, node->describe()));
+  return off ? base::Status()
+             : node->error(fmt::format("`{}` is {}; accepted: null, false or an empty string", key, node->describe()));
 }
 
 /// A token of a piece in a linked list, from which merges remove entries.
@@ -53,7 +54,8 @@ struct Link {
 }  // namespace
 
 base::Status BytePairs::read_vocabulary(const Node& node) {
-  if (!node.is_map()) return node.error(fmt::format("`vocab` is {}; accepted: a map of tokens", node.describe()));
+  if (!node.is_map())
+    return node.error(fmt::format("`vocab` is {}; accepted: a map from tokens to ids", node.describe()));
   for (std::size_t index = 0; index < node.size(); ++index) {
     DOVETAIL_TRY(const std::int64_t id, base::read_integer(node.value(index), "a token id", 0, max_token_id));
     vocabulary_.emplace(node.key(index), static_cast<TokenId>(id));

@@ -41,10 +41,10 @@ struct Prompt {
   int line = 0;
 };
 
-/// A part of an example.
+/// Part of an example: learned text or context.
 struct Segment {
   std::string text;
-  bool learned = false;  ///< trained on; otherwise only context
+  bool learned = false;  ///< true if its tokens are trained on
 };
 struct Example {
   std::vector<Segment> segments;

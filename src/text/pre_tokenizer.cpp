@@ -284,7 +284,7 @@ base::Result<std::vector<Range>> Pattern::matches(std::string_view text) const {
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
     // \K may move the begin of a match beyond its end, or before the previous match.
     if (ends[0] >= ends[1] || ends[0] < from)
-      return base::bad_input("the expression has a match that begins after its end");
+      return base::bad_input("the expression has a match that begins after its end or before the previous match ends");
     found.push_back({ends[0], ends[1]});
     from = ends[1];
   }

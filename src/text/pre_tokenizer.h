@@ -29,13 +29,14 @@ struct Range {
 /// in Oniguruma, which tokenizers use. Immutable, so it may be shared between threads.
 class Pattern {
  public:
-  /// Compiles an expression. The Error has no location, but its message gives the offset of the fault in `expression`.
+  /// Compiles an expression. The Error has no location. Its message gives the offset of the fault in the expression
+  /// with \s expanded.
   static base::Result<Pattern> compile(std::string_view expression);
   /// Returns a pattern that matches the text literally.
   static Pattern literal(std::string_view text);
 
-  /// Returns all non-empty matches from left to right. Returns an Error if a match takes too long to find. REQUIRES:
-  /// `text` is UTF-8.
+  /// Returns all non-empty matches from left to right. Returns an Error if a match takes too long to find, or if \K
+  /// moves its begin after its end or into the previous match. REQUIRES: `text` is UTF-8.
   base::Result<std::vector<Range>> matches(std::string_view text) const;
 
   Pattern(Pattern&&) noexcept;

@@ -25,8 +25,8 @@ void append_utf8(std::string& text, char32_t code);
 bool is_number(char32_t code);
 /// Whether the character has Unicode's White_Space property.
 bool is_white_space(char32_t code);
-/// Whether the character is a word character, \w of tokenizers: a letter, mark, number, connector punctuation, joiner
-/// or circled letter.
+/// Whether the character is a word character, \w of tokenizers: a letter, mark, decimal digit, letter number (such as a
+/// Roman numeral), connector punctuation, joiner or circled letter.
 bool is_word(char32_t code);
 
 /// Returns Unicode normalization form C. REQUIRES: `text` is UTF-8.
