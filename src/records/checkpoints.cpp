@@ -224,8 +224,8 @@ Result<std::optional<OpenedCheckpoint>> open_newest(const CheckpointPlace& place
     const auto manifest = read_manifest(folder);
     if (manifest.ok() && manifest->run != place.run_hash)
       return Error{Failure::bad_input, (fs::path(folder) / manifest_name).string(), 0, 0,
-                   "the job, its plan, its data, its tokenizer or its reward program has changed since this "
-                   "checkpoint; undo the change (only `iterations` may change)"};
+                   "the job, its data, its tokenizer or its reward program has changed since this checkpoint; undo "
+                   "the change (only `iterations`, `epochs` and the number of devices may change)"};
     auto state = manifest.ok() ? read_checked(*manifest, folder) : Result<control::RunState>(manifest.error());
     if (state.ok()) {
       DOVETAIL_CHECK(set_aside(place, damaged, names[i].text, warn));

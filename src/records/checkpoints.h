@@ -25,7 +25,7 @@ struct CheckpointPlace {
 /// Writes a checkpoint under a temporary name, flushes it to disk and renames it. Then deletes all checkpoints except
 /// the newest `place.keep` and the best, which is the newest one saved with `is_best`. If the program is killed
 /// meanwhile, every checkpoint is either complete or absent. Returns Failure::io if a file cannot be written or
-/// deleted. A new checkpoint that cannot be written is removed.
+/// deleted. Removes a new checkpoint that could not be written.
 base::Status keep_checkpoint(const CheckpointPlace& place, const control::RunState& state,
                              const control::Models& models, bool is_best);
 

@@ -43,7 +43,7 @@ Status add_values(const Node& map, bool is_timing, std::int64_t iteration, Metri
     const MetricColumn* const known = table.find(key);
     if (known != nullptr && known->is_timing != is_timing)
       return map.key_node(i).error(
-          fmt::format("{} is inside `{}` in one row and outside in another; accepted: the same place in all rows",
+          fmt::format("{} is inside `{}` in one row and outside it in another; accepted: the same place in all rows",
                       base::quote(key), timing_key));
     table.add(key, is_timing, {iteration, value});
   }

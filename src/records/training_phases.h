@@ -27,7 +27,7 @@ struct TrainingPhase {
 /// `phases` is not empty.
 base::Status write_training_phases(const std::string& folder, const std::vector<TrainingPhase>& phases);
 
-/// Removes the files of all phases, for a run that continues in one process, without ranks.
+/// Removes the files of all phases. A run that continues on one rank writes none.
 base::Status remove_training_phases(const std::string& folder);
 
 /// Reads the phases in the folder of a run, sorted by name; empty if it has none. Returns an Error if a file cannot be
