@@ -87,11 +87,11 @@ void add_run(CLI::App& program, Command& selected) {
   command->add_flag("--deterministic", given->deterministic,
                     "produce the same numbers on every run; uses one thread per rank");
   add_choice(*command, "--carrier", given->carrier,
-             "transport of messages between ranks: nccl (between GPUs) or gloo (through host memory) (default: nccl "
-             "with --device cuda, otherwise gloo)");
+             "transport between ranks: nccl between GPUs, or gloo through host memory (default: nccl with --device "
+             "cuda, otherwise gloo)");
   add_choice(
       *command, "--collectives", given->collectives,
-      "sums over ranks: ordered (by rank) or native (by the carrier) (default: native with nccl, otherwise ordered)");
+      "sums over ranks: ordered by rank, or native to the carrier (default: native with nccl, otherwise ordered)");
   command->add_option("--ranks", given->ranks, "number of ranks (default: devices of the job)")
       ->check(CLI::Range(1, 1024));
   command->add_option("--threads", given->threads, "compute threads per rank")
@@ -127,7 +127,7 @@ void add_stub(CLI::App& program, Command& selected) {
   CLI::App* const command =
       program.add_subcommand("stub", "run one rank of a schedule whose ops wait instead of computing");
   command->add_option("--schedule", given->schedule, "schedule with one device per rank")->required();
-  add_time(*command, "--tick", given->tick, "time per tick, or per nanosecond if the schedule's unit is seconds")
+  add_time(*command, "--tick", given->tick, "time per tick, or per ns if the schedule's time_unit is not tick")
       ->required();
   command->add_option("--message-bytes", given->message_bytes, "size of each activation and gradient message")
       ->check(CLI::Range(0, 1'000'000'000));

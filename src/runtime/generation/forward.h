@@ -24,8 +24,8 @@ class BlockCache {
   std::int64_t take();
   void release(const std::vector<std::int64_t>& blocks);
 
-  /// Return the keys or values of all blocks in one layer. Keys are [block, key-value head, size, token], so that a
-  /// query is multiplied with all tokens of a block at once. Values are [block, key-value head, token, size].
+  /// Return the keys or values of all blocks in one layer. Keys are [block, key-value head, size, token], so that one
+  /// product multiplies a query with all tokens of a block. Values are [block, key-value head, token, size].
   Tensor keys(std::int64_t layer) const { return keys_.select(0, layer); }
   Tensor values(std::int64_t layer) const { return values_.select(0, layer); }
 

@@ -50,8 +50,8 @@ struct LaunchArguments {
 };
 
 /// Runs the job's store, starts the ranks and waits until all have ended. Copies the standard output of rank 0
-/// unchanged. Prefixes the output lines of other ranks and the error lines of all ranks with the rank. On a terminal,
-/// rank 0 shows a progress line.
+/// unchanged. Prefixes the output lines of other ranks and the error lines of all ranks with the rank. If standard
+/// error is a terminal, rank 0 writes to it directly, without a prefix, to show a progress line.
 ///
 /// When a rank fails, all others get SIGTERM, and SIGKILL after five seconds. The first SIGINT, SIGTERM or SIGHUP is
 /// forwarded to all ranks; a second one kills them. When a rank ends, the processes left in its process group are

@@ -39,8 +39,8 @@ class MemoryCount {
   std::atomic<std::int64_t> peak_ = 0;
 };
 
-/// Starts counting the memory of new tensors. A tensor is counted by the CountedThread of the thread that allocates it,
-/// otherwise in process_memory(). Further calls have no effect.
+/// Starts counting the memory of new tensors. A tensor counts in the MemoryCount of the allocating thread's
+/// CountedThread, if the thread has one, otherwise in process_memory(). Further calls have no effect.
 void count_memory();
 
 MemoryCount& process_memory();

@@ -19,7 +19,7 @@ struct Parameter {
   Tensor value;             ///< [rows, columns], or [rows] for a vector; a view of Weights::values
   Tensor gradient;          ///< view of Weights::gradients; undefined if frozen
   bool shared = false;      ///< true for a tied head that uses the value of the embedding in the same stage
-  std::int64_t offset = 0;  ///< index of its first element in Weights::values and Weights::gradients
+  std::int64_t offset = 0;  ///< index of its first element in Weights::values (unless `shared`) and Weights::gradients
 
   /// Whether this is the last stage's copy of an embedding that the first stage also holds.
   bool is_copy() const { return is.tied && !shared; }

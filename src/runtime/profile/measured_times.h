@@ -29,7 +29,7 @@ RankSpeed measure_speed();
 
 /// Measures messages between ranks 0 and 1 (half a round trip) and all-reduces over all ranks, in seconds. Must be
 /// called on all ranks. Returns an empty vector for a single rank. Only rank 0's result is meaningful. `number` and the
-/// next hundred numbers must be unused in transport::control_address.
+/// next hundred numbers must be unused on Lane::control and Lane::reductions.
 base::Result<std::vector<cost::LinkProfile>> measure_links(transport::Transport& transport, std::uint32_t number,
                                                            transport::Clock::duration timeout);
 
@@ -48,8 +48,8 @@ struct TimesGrid {
 /// Measures the times of a layer, the embedding, the head, decode steps and the optimizer, with random fp32 weights.
 /// Times a model with one layer and one with two. Their difference is the time of a layer, from which the decode step
 /// of the whole model is extrapolated. The head is timed on micro-batches of the same sizes, and scores the fraction
-/// `grid.scored` of their rows. Leaves `gpu` empty. Returns a Failure::invalid Error if the machine is so busy that two
-/// layers are never slower than one. REQUIRES: the model has a language model head.
+/// `grid.scored` of their rows. Leaves LayerProfile::gpu empty. Returns a Failure::invalid Error if the machine is so
+/// busy that two layers are never slower than one. REQUIRES: the model has a language model head.
 base::Result<cost::LayerProfile> measure_model(const llm::Transformer& shape, const llm::Computation& computation,
                                                const TimesGrid& grid);
 

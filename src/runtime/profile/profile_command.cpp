@@ -248,7 +248,7 @@ std::string summary_of(const MeasuredMachine& measured) {
   return text + report::render_table({{"layers x hidden", Align::left},
                                       {"tokens", Align::right},
                                       {"layer forward", Align::right},
-                                      {"backward", Align::right},
+                                      {"layer backward", Align::right},
                                       {"head forward", Align::right},
                                       {"optimizer", Align::right},
                                       {"decode step", Align::right}},

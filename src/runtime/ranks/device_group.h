@@ -48,8 +48,8 @@ enum class GroupUse {
   sums      ///< collectives
 };
 
-/// Function that connects the devices of `ranks`, which include this rank. Each combination of `use` and `ranks` must
-/// be unique within the job. Throws std::exception if the ranks cannot reach each other within `timeout`.
+/// Function that connects the devices of `ranks`, which include this rank. A job may connect each combination of `use`
+/// and `ranks` only once. Throws std::exception if the ranks cannot reach each other within `timeout`.
 using ConnectDevices = std::function<std::unique_ptr<DeviceGroup>(GroupUse use, const std::vector<int>& ranks,
                                                                   std::chrono::milliseconds timeout)>;
 

@@ -15,8 +15,8 @@
 namespace dovetail::runtime {
 
 /// Connects `ranks`, which include this rank, over the network interface on which `place` reaches the store, or over
-/// GLOO_SOCKET_IFNAME if it is set. `name` must be unique within the job. Throws std::exception if they cannot reach
-/// each other within `timeout`, which also limits each collective of the group.
+/// GLOO_SOCKET_IFNAME if it is set. `name` must be unique within the job. Throws std::exception if the ranks cannot
+/// reach each other within `timeout`, which also limits each collective of the group.
 c10::intrusive_ptr<c10d::ProcessGroupGloo> connect_process_group(const RankPlace& place, JobStore& store,
                                                                  const std::string& name, const std::vector<int>& ranks,
                                                                  std::chrono::milliseconds timeout);
@@ -44,7 +44,7 @@ class GlooGroup {
   virtual std::unique_ptr<GlooMessage> receive(int peer, int tag, transport::Buffer destination) = 0;
 };
 
-/// Connects all ranks. Throws std::exception if they cannot reach each other within `timeout`.
+/// Connects all ranks of the job. Throws std::exception if they cannot reach each other within `timeout`.
 std::unique_ptr<GlooGroup> make_gloo_group(const RankPlace& place, JobStore& store, std::chrono::milliseconds timeout);
 
 }  // namespace dovetail::runtime

@@ -11,7 +11,8 @@
 namespace dovetail::runtime {
 
 /// Connects all ranks of a job, over the network interface on which `place` reaches the store, or over
-/// GLOO_SOCKET_IFNAME if it is set. Numbers of messages in flight between two ranks must differ modulo 2^29.
+/// GLOO_SOCKET_IFNAME if it is set. On each lane, the numbers of messages in flight between two ranks must differ
+/// modulo 2^29.
 ///
 /// A message goes directly from the sender's buffer to the receiver's: it is delivered once the peer has posted the
 /// receive. Gloo gets at most a few hundred undelivered messages per peer and direction at a time. A bug that gives the

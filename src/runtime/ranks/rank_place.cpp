@@ -87,8 +87,9 @@ Result<RankPlace> read_torchrun(const Variables& variables) {
   DOVETAIL_TRY(RankPlace place, read_ranks(variables, of_torchrun));
   for (const std::string_view name : {"MASTER_ADDR", "MASTER_PORT"})
     if (!find(variables, name))
-      return wrong(name,
-                   "is missing; MASTER_ADDR and MASTER_PORT must be the address where rank 0 or its launcher listens");
+      return wrong(
+          name,
+          "is missing; MASTER_ADDR and MASTER_PORT must be the address and port where rank 0 or its launcher listens");
   place.store_host = *find(variables, "MASTER_ADDR");
   DOVETAIL_TRY(place.attempt,
                read_number(variables, "TORCHELASTIC_RESTART_COUNT", 0, std::numeric_limits<int>::max(), 0));

@@ -76,7 +76,8 @@ class MeasuredPhases {
   /// Returns each op's median time over the latest runs; empty for a phase without runs.
   execute::OpMedians medians(const std::vector<std::size_t>& tasks) const;
 
-  /// Returns all phases that ran, for the run directory.
+  /// Returns the phases that ran, for the run directory. Omits a phase if pipeline::find_fault rejects its
+  /// problem with the measured times.
   std::vector<records::TrainingPhase> phases(const workflow::Workflow& workflow) const;
 
  private:

@@ -60,7 +60,7 @@ base::Status gather_values(const RankStages& stages, Weights& full_weights, cont
 /// Resources that the models of a rank use. References must outlive the models.
 struct RankContext {
   control::RankExchange& rank_exchange;
-  transport::Collectives& collectives;  ///< used for the reductions of training
+  transport::Collectives& collectives;  ///< used for the reductions of training and to gather weights
   at::Device device = at::kCPU;
   execute::Guard guard = {};  ///< runs the work of training; null if that work does not throw
 };
@@ -71,7 +71,7 @@ struct RankContext {
 ///
 /// Each rank holds the whole weights of every role, with one exception: while a role with several stages is trained,
 /// the rank holds only its own stages of that role. If any rank receives a stop request, all ranks stop at the end of
-/// the current phase. If it is a generation, the rank that received the request stops generating at once.
+/// the current phase. In a generation, the rank that received the request stops after its current engine step.
 class RankModels final : public control::Models {
  public:
   /// All references must outlive the result. REQUIRES: the requirements of TorchModels; the plan is for the framework

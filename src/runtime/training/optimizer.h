@@ -21,7 +21,7 @@ struct WeightPart {
 
   friend bool operator==(const WeightPart&, const WeightPart&) = default;
 };
-/// Returns each weight as one whole part, except a tied head that shares the value of the embedding.
+/// Returns one part for each weight, which covers all of it. Omits a tied head that shares the embedding's value.
 std::vector<WeightPart> all_parts(const Weights& weights);
 
 /// AdamW moments of the weight parts that this rank steps. Moments of a whole weight have its shape.
@@ -60,8 +60,8 @@ struct StageState {
   bool is_sharded = true;  ///< whether each replica steps only its share of the weights (ZeRO-1)
 };
 
-/// Returns the parts of a stage's weights that replica number `share` of `shares` steps. The weights that only this
-/// stage holds and those that another stage also holds are divided among the replicas separately, each by
+/// Divides a stage's weights into one share per replica, and returns the parts in the share with index `share`. The
+/// weights that only this stage holds and those that another stage also holds are divided separately, each by
 /// transport::share_of.
 std::vector<WeightPart> parts_of_share(const Weights& weights, std::size_t shares, std::size_t share);
 

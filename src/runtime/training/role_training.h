@@ -54,7 +54,7 @@ class RoleTraining {
 
   /// Returns the sequences of a micro-batch, which may be empty.
   MicroBatch micro_batch(std::size_t replica, MicrobatchId id) const;
-  /// Returns the number of rows of a micro-batch. An empty one has one row of weight 0.
+  /// Returns the number of rows of a micro-batch. An empty micro-batch has one row, of zeros.
   std::int64_t rows(std::size_t replica, MicrobatchId id) const;
   double temperature() const { return training_.settings.temperature; }
 
