@@ -54,7 +54,8 @@ const TaskRule* broken_rule(const Job& job, std::size_t task, const TaskPlan& pl
 std::optional<std::string> rejection(const Job& job, bool Framework::* can, std::string_view what) {
   const Framework* const framework = framework_of(job);
   if (framework == nullptr || framework->*can) return std::nullopt;
-  return fmt::format("{} does not fuse {}; accepted: a framework that does, or no `framework`", framework->name, what);
+  return fmt::format("{} does not fuse {}; accepted: a framework that does, or `framework: any`", framework->name,
+                     what);
 }
 
 /// Returns the node at `key` of `map`, or the map if there is no such key.

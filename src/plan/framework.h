@@ -39,7 +39,7 @@ struct TaskRule {
 /// A setting that several tasks must share.
 struct Agreement {
   std::string_view what;                                      ///< the setting: "parallel degrees"
-  std::string_view part;                                      ///< its key in a plan file
+  std::string_view part;                                      ///< key of its group in a plan file
   std::string_view because;                                   ///< the reason: "all roles are in one process group"
   bool (*applies)(const Job&, std::size_t task) = nullptr;    ///< selects the tasks that must agree with each other
   bool same_role = false;                                     ///< whether only tasks of the same role must agree
@@ -61,7 +61,7 @@ struct Framework {
   bool packs_rows = true;     ///< whether it supports jobs that pack sequences
   bool pads_rows = false;     ///< whether it supports jobs that pad rows
   bool reward_models = true;  ///< whether it can run a reward model on devices of the job
-  /// Whether it computes log-probabilities in chunks of tokens, from logits of all tokens.
+  /// Whether it stores the logits of all tokens, but computes log-probabilities from them in chunks of tokens.
   bool loss_in_parts = false;
   bool prefetches = false;   ///< whether host transfers can overlap other tasks
   bool inter_stage = false;  ///< whether it can fuse generation with inference

@@ -18,7 +18,7 @@ bool leaves_the_pool(const Job& job, std::size_t task) {
 TaskRule offloads_together() {
   return offloads(
       TaskKind::train,
-      "weights, gradients and optimizer together, or an optimizer on the host with the others together",
+      "weights, gradients and optimizer all or none; with `optimizer_on_host`, weights and gradients both or neither",
       [](const Job&, const TaskPlan& planned) {
         const Offload& offload = planned.offload;
         return offload.weights == offload.gradients &&

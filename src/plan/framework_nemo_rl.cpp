@@ -16,7 +16,7 @@ bool has_one_pool(const Job& job, std::size_t task) {
 
 /// lm_policy.py: log-probabilities and the reference run in the training workers.
 Agreement one_layout(bool (*concerns)(const Job&, std::size_t)) {
-  return {.what = "parallel degrees",
+  return {.what = "layout",
           .part = "layout",
           .because = "NeMo-RL runs inference in the training workers",
           .applies = concerns,

@@ -47,7 +47,7 @@ Agreement one_training() {
 Agreement one_pass() {
   return {.what = "micro-batches",
           .part = "micro_batch",
-          .because = "OpenRLHF has one token budget for all inference",
+          .because = "OpenRLHF has one micro-batch setting for all inference",
           .applies = is_inference,
           .same_role = false,
           .same_mesh = false,
@@ -83,14 +83,15 @@ Framework openrlhf_framework() {
         engine<&Engine::max_num_seqs, 256>(), engine<&Engine::max_num_batched_tokens, 8192>(),
         engine<&Engine::chunked_prefill, true>(), undivided_shares()})
     framework.rules.push_back(rule);
-  framework.rules.push_back(offloads(TaskKind::train, "gradients and optimizer together, or the optimizer on the host",
-                                     sleeps_whole, [](const Job&, TaskPlan& planned) {
-                                       planned.offload.weights = false;
-                                       if (planned.offload.optimizer_on_host)
-                                         planned.offload.optimizer = false;
-                                       else
-                                         planned.offload.gradients = planned.offload.optimizer;
-                                     }));
+  framework.rules.push_back(offloads(
+      TaskKind::train, "gradients and optimizer both or neither; or `optimizer_on_host` with or without gradients",
+      sleeps_whole, [](const Job&, TaskPlan& planned) {
+        planned.offload.weights = false;
+        if (planned.offload.optimizer_on_host)
+          planned.offload.optimizer = false;
+        else
+          planned.offload.gradients = planned.offload.optimizer;
+      }));
   framework.rules.push_back(where(no_offload(TaskKind::infer), is_trained));
   framework.agreements = {one_configuration(), one_training(), one_pass(), one_micro_batch_unit()};
   framework.order = in_stages;

@@ -89,7 +89,7 @@ Framework fsdp2() {
   Framework framework = sharded();
   framework.training = "fsdp2";
   const TaskRule leaves = offloads(
-      TaskKind::train, "weights, optionally with an optimizer that is stepped on the host",
+      TaskKind::train, "weights, with or without `optimizer_on_host`",
       [](const Job&, const TaskPlan& planned) {
         return planned.offload.weights && !planned.offload.gradients && !planned.offload.optimizer;
       },

@@ -99,7 +99,7 @@ TaskRule weights_offloaded() {
 
 TaskRule stepped_on_devices() {
   return offloads(
-      TaskKind::train, "an optimizer that is stepped on the devices",
+      TaskKind::train, "no `optimizer_on_host`",
       [](const Job&, const TaskPlan& planned) { return !planned.offload.optimizer_on_host; },
       [](const Job&, TaskPlan& planned) { planned.offload.optimizer_on_host = false; });
 }

@@ -55,7 +55,7 @@ TaskRule searched(TaskRule rule);
 
 TaskRule on_all_devices();
 
-/// Restricts the state that tasks of kind `of` offload (nullopt: all tasks). `holds` checks the restriction, and
+/// Restricts the state that tasks of kind `of` (nullopt: of any kind) offload. `holds` checks the restriction, and
 /// `conform` establishes it.
 TaskRule offloads(std::optional<workflow::TaskKind> of, std::string accepted,
                   bool (*holds)(const Job&, const TaskPlan&), void (*conform)(const Job&, TaskPlan&));
@@ -73,10 +73,10 @@ TaskRule sequence_parallel_with_tensor();
 /// Requires micro-batches sized by a number of sequences.
 TaskRule by_sequences();
 
-/// Requires training to offload all its state. If all of the optimizer is stepped on the host, it must not be
-/// offloaded, because it is already there.
+/// Requires training to offload all its state. If the whole optimizer is stepped on the host, it is already there, and
+/// `offload` must not name it.
 TaskRule all_offloaded();
-/// Whether all of the optimizer is stepped on the host, so that the devices hold none of it.
+/// Whether the whole optimizer is stepped on the host, so that the devices hold none of it.
 inline bool is_all_on_host(const Job& job, const Offload& offload) {
   return offload.optimizer_on_host && job.software.optimizer_host_share == 1;
 }

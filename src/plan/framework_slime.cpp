@@ -72,7 +72,7 @@ Framework slime_framework() {
   })));
   framework.rules.push_back(where(no_offload(TaskKind::generate), is_apart));
   framework.rules.push_back(offloads(
-      TaskKind::train, "all training state; otherwise only the weights with a reference, or nothing without one",
+      TaskKind::train, "all training state, or only the weights if the job has a reference, or nothing if it has none",
       is_offloaded_together, offload_together));
   framework.rules.push_back(where(all_offloaded(), leaves_for_critic));
   framework.rules.push_back(searched(where(all_offloaded(), trains_on_the_pool)));

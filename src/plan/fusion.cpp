@@ -134,9 +134,9 @@ std::optional<std::string> find_threshold_fault(double threshold, const Job& job
       std::find_if(all.begin(), all.end(), [](const workflow::Task& task) { return task.kind == TaskKind::generate; });
   if (generate == all.end())
     return fmt::format("{} has no generate task; accepted: a workflow with generation", job.workflow.name);
-  return fmt::format("no infer task that depends only on {0} runs on the devices of {0}; accepted: such a task on {1}",
-                     generate->name,
-                     cluster::name_of(job.cluster, tasks[static_cast<std::size_t>(generate - all.begin())].mesh));
+  return fmt::format(
+      "no infer task that depends only on {0} runs on the devices of {0}; accepted: such a task on devices {1}",
+      generate->name, cluster::name_of(job.cluster, tasks[static_cast<std::size_t>(generate - all.begin())].mesh));
 }
 
 std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first,
@@ -144,7 +144,7 @@ std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, c
   if (auto fault = find_pair_fault(job, pair)) return fault;
   const workflow::Task* tasks[2] = {&job.workflow.tasks[pair[0]], &job.workflow.tasks[pair[1]]};
   if (first.mesh != second.mesh)
-    return fmt::format("{} is on devices {}, {} on {}; accepted: the same devices", tasks[0]->name,
+    return fmt::format("{} is on devices {}, but {} is on devices {}; accepted: the same devices", tasks[0]->name,
                        cluster::name_of(job.cluster, first.mesh), tasks[1]->name,
                        cluster::name_of(job.cluster, second.mesh));
   const llm::Layout* layouts[2] = {&first.layout, &second.layout};

@@ -58,8 +58,8 @@ IterationGraph iteration_graph(const Job& job, const Plan& plan);
 /// other activity of an iteration waits for one of them and precedes another of them.
 void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
 
-/// Lets activities that wait for the leader start a time `early` before it ends: they need the leader's own task, but
-/// not its members. Loads and unloads still wait for the memory of the whole activity.
+/// Lets activities that wait for the leader start up to `early` before the leader ends: they need the leader's own
+/// task, not its members. Loads and unloads still wait for the end of the whole activity.
 void release(IterationGraph& graph, std::size_t leader, base::Ticks early);
 
 /// Whether release() changes ActivityEdge::early of this edge.
@@ -85,7 +85,7 @@ inline bool is_host_transfer(const Activity& activity) {
 /// Devices whose links to host memory an activity keeps busy. Empty unless it is a load or an unload.
 cluster::Mesh host_links_of(const Activity& activity, const Plan& plan);
 
-/// Constraints that a trainer adds to the dependencies of data and weights. Empty: the ideal order, in which each
+/// Constraints that a framework adds to the data and weight dependencies. Empty: the ideal order, in which each
 /// activity starts as soon as its inputs are ready and its devices are free. Tasks are indices in the workflow.
 struct IterationOrder {
   /// Task `to` of iteration k + `iterations` waits for task `from` of iteration k.

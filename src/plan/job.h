@@ -114,8 +114,8 @@ struct Software {
   std::int64_t logit_entries = 0;
   LossEntropy loss_entropy = LossEntropy::by_default;
   EngineKind engine = EngineKind::vllm;
-  int engine_weight_bits = 0;  ///< bits of a weight of the engine's layers (fp8 to int4); 0: not quantized
-  int key_value_bits = 0;      ///< bits of an element of the engine's KV cache; 0: not quantized
+  int engine_weight_bits = 0;  ///< bits per weight in the engine's layers (int4 to fp8); 0: not quantized
+  int key_value_bits = 0;      ///< bits per element of the engine's KV cache; 0: not quantized
   /// Number of ranks in a group that ZeRO shards over; groups replicate each other. 0: all data x context ranks.
   int shard_group = 0;
   EngineSleep engine_sleep = EngineSleep::by_default;
@@ -146,7 +146,7 @@ constexpr auto fields_of(const T*) {
       field("optimizer_host_share", &T::optimizer_host_share, base::Number{min_optimizer_host_share, 1}));
 }
 
-/// Positions in the job file of a task's fixed settings. A layout member that is not fixed has no position.
+/// Positions of a task's fixed settings in the job file. A layout member that is not fixed has no position.
 struct PinPlaces {
   base::FilePlace whole;  ///< all fixed settings of the task
   base::FilePlace tensor;

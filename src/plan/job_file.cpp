@@ -37,7 +37,7 @@ using base::Status;
 constexpr double max_percent = 90;
 constexpr std::int64_t min_amount = 1'000'000;  // smaller numbers are probably percentages without their sign
 constexpr std::string_view accepted_margin =
-    "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount such as `4GiB`";
+    "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount of at least `1MB`";
 
 base::Result<MinMargin> read_share(const base::Node& node) {
   std::string_view number = node.text();
@@ -243,7 +243,7 @@ base::Result<Limits> read_limits(const base::Node& node) {
 Status read_fixed(const Node& node, Job& job) {
   if (!node.is_map())
     return node.error(
-        fmt::format("`fixed` is {}; accepted: a map from tasks to their fixed settings", node.describe()));
+        fmt::format("`fixed` is {}; accepted: a map whose keys are tasks, `placement` or `fusion`", node.describe()));
   std::vector<TaskPin> fixed(job.workflow.tasks.size());
   std::vector<PinPlaces> places(fixed.size());
   for (std::size_t member = 0; member < node.size(); ++member) {

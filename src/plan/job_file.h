@@ -52,8 +52,8 @@ base::Result<Job> read_job(const base::Node& root, const std::string& path, std:
 /// and column, including faults that find_fault finds in a task's fixed settings.
 base::Status read_fixed(const base::Node& node, Job& job);
 
-/// Reads `limits: {margin: 5%}` or `{margin: 4GiB}` of a job. A share is from 0% to 90%. Every mistake is an Error at
-/// its line and column.
+/// Reads `limits: {margin: 5%}` or `{margin: 4GiB}` of a job. A share is from 0% to 90%, and an amount is 0 or at least
+/// 1 MB. Every mistake is an Error at its line and column.
 base::Result<Limits> read_limits(const base::Node& node);
 
 }  // namespace dovetail::plan

@@ -125,8 +125,8 @@ std::optional<std::string> find_layout_fault(const TaskPin& pin, const llm::Tran
   const std::string degrees = degrees_text(pin);
   if (!pin.mesh)
     return fmt::format(
-        "no mesh of the cluster's {} devices has a layout of {} with {}; accepted: degrees whose product is a number "
-        "of devices in one node, or in whole nodes",
+        "no mesh of the cluster's {} devices has a layout of {} with {}; accepted: degrees whose product is at most "
+        "the number of devices in a node, or equals the number in several nodes",
         cluster::device_count(cluster), model.name, degrees);
   return degrees.empty() ? fmt::format(
                                "no layout of {} uses the {} devices of its mesh; accepted: a device count that a "

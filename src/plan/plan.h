@@ -16,7 +16,7 @@ struct Plan {
   std::string placement;                       ///< family of plans that it belongs to, or "custom"
   std::vector<TaskPlan> tasks;                 ///< [task of the job's workflow]
   Fusion fusion = {};                          ///< tasks that run together
-  std::string job_hash = {};                   ///< hash of the job that the plan file names; empty: not given
+  std::string job_hash = {};                   ///< hash of the job that the plan was made for; empty: not given
   std::vector<NotModelled> not_modelled = {};  ///< unmodeled settings of the configuration that the plan was read from
 
   /// Whether the plans are equivalent. Ignores the jobs they were made for and the settings that are not modeled.
@@ -25,7 +25,7 @@ struct Plan {
   }
 };
 
-/// Whether the plan was made for a job with another job_hash (job.h). False if the plan names no job.
+/// Whether the plan was made for a job with another job_hash (job.h). False if the plan has no hash.
 bool is_for_another_job(const Plan& plan, const Job& job);
 
 /// Returns the tasks that the plan's inter-stage fusion runs together. nullopt if the plan has no such fusion.

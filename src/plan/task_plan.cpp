@@ -29,7 +29,8 @@ std::optional<std::string> find_fault(const Engine& engine) {
 std::optional<std::string> find_fault(const cluster::Mesh& mesh, const cluster::Cluster& cluster) {
   if (cluster::is_usable(cluster, mesh)) return std::nullopt;
   return fmt::format(
-      "its devices {} to {} are not a mesh of the cluster's {} devices; accepted: devices of one node, or whole nodes",
+      "its devices {} to {} are not a mesh of the cluster's {} devices; accepted: devices of one node, or whole nodes, "
+      "optionally with part of the node before or after them",
       mesh.first, mesh.first + mesh.count - 1, cluster::device_count(cluster));
 }
 

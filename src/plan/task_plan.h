@@ -42,8 +42,8 @@ struct Engine {
   double memory_utilization = 0.9;
   std::int64_t max_num_seqs = 256;             ///< maximum number of sequences decoded together on an instance
   std::int64_t max_num_batched_tokens = 8192;  ///< maximum number of tokens that an instance processes in a step
-  /// Whether prompts are prefilled in chunks of at most max_num_batched_tokens, less the tokens decoded with them
-  /// (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled. Each prefill
+  /// Whether prompts are prefilled in chunks of at most max_num_batched_tokens minus the tokens decoded in the same
+  /// step (vLLM's enable_chunked_prefill). Otherwise, decoding waits while entire prompts are prefilled. Each prefill
   /// step takes as many prompts as max_num_batched_tokens allows, but at least one.
   bool chunked_prefill = true;
   bool cuda_graphs = true;

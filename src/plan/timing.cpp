@@ -8,7 +8,7 @@ namespace {
 
 using base::Ticks;
 
-/// Maximum warm-up, in multiples of the iterations that are under way at a time. Most plans repeat at once. If
+/// Maximum warm-up, in multiples of the iterations that are under way at a time. Most plans repeat immediately. If
 /// generation runs ahead of a training that takes nearly as long, their offset changes for a while.
 constexpr int max_warm_up = 24;
 

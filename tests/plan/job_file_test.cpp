@@ -322,7 +322,7 @@ TEST(ParseJob, ReportsMistakesInTheTopLevel) {
   EXPECT_EQ(error_of(sound + "software: {prefetch: always}"),
             "job.yaml:4:22: `prefetch` is the string `always`; accepted: true or false");
   const std::string accepted =
-      "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount such as `4GiB`";
+      "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount of at least `1MB`";
   EXPECT_EQ(error_of(sound + "limits: {margin: 91%}"), "job.yaml:4:18: `margin` is the string `91%`; " + accepted);
   EXPECT_EQ(error_of(sound + "limits: {margin: 0.05}"), "job.yaml:4:18: `margin` is 0.05; " + accepted);
   EXPECT_EQ(error_of(sound + "limits: {margin: -1GiB}"), "job.yaml:4:18: `margin` is the string `-1GiB`; " + accepted);
@@ -462,7 +462,8 @@ RC_GTEST_PROP(ReadFixed, ReadsBackPinsOfAPlan, ()) {
 }
 
 TEST(ReadFixed, ReportsMistakesInTheTopLevel) {
-  EXPECT_EQ(fixed_error_of("3"), "job.yaml:3:8: `fixed` is 3; accepted: a map from tasks to their fixed settings");
+  EXPECT_EQ(fixed_error_of("3"),
+            "job.yaml:3:8: `fixed` is 3; accepted: a map whose keys are tasks, `placement` or `fusion`");
   EXPECT_EQ(fixed_error_of("{actor_trian: {}}"),
             "job.yaml:3:9: unknown task `actor_trian`; did you mean 'actor_train'?; accepted: actor_generate, "
             "actor_infer, actor_train, "
@@ -502,7 +503,7 @@ TEST(ReadFixed, ReportsMistakesInValues) {
             "optimizer, optimizer_on_host");
   EXPECT_EQ(fixed_error_of("{actor_train: {devices: 8-23}}"),
             "job.yaml:3:22: actor_train: its devices 8 to 23 are not a mesh of the cluster's 16 devices; accepted: "
-            "devices of one node, or whole nodes");
+            "devices of one node, or whole nodes, optionally with part of the node before or after them");
   EXPECT_EQ(fixed_error_of("{actor_train: {devices: 0-7, layout: {tp: 4, pp: 4}}}"),
             "job.yaml:3:22: actor_train: no layout of mixtral-8x7b with tp 4, pp 4 uses the 8 devices of its mesh; "
             "accepted: degrees that multiply to this device count");

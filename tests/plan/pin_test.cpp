@@ -199,11 +199,13 @@ TEST(FindPinFault, ReportsMeshes) {
   pin.mesh = cluster::Mesh{4, 8};
   EXPECT_EQ(
       fault_of(pin),
-      "its devices 4 to 11 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
+      "its devices 4 to 11 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes, "
+      "optionally with part of the node before or after them");
   pin.mesh = cluster::Mesh{8, 16};
   EXPECT_EQ(
       fault_of(pin),
-      "its devices 8 to 23 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
+      "its devices 8 to 23 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes, "
+      "optionally with part of the node before or after them");
   // meshes_of does not list these, but a plan may have them.
   for (const cluster::Mesh mesh : {cluster::Mesh{1, 2}, cluster::Mesh{0, 12}, cluster::Mesh{4, 12}}) {
     pin.mesh = mesh;
@@ -230,7 +232,7 @@ TEST(FindPinFault, ReportsDegrees) {
   EXPECT_EQ(fault_of(pin, "llama-2-7b", 4), "none");
   EXPECT_EQ(fault_of(pin),
             "no mesh of the cluster's 16 devices has a layout of llama-2-7b with dp 2, tp 8, pp 2; accepted: degrees "
-            "whose product is a number of devices in one node, or in whole nodes");
+            "whose product is at most the number of devices in a node, or equals the number in several nodes");
   pin.layout.set(&Layout::tensor, 3);
   EXPECT_EQ(fault_of(pin),
             "32 heads of llama-2-7b cannot be divided evenly among 3 tensor-parallel ranks; accepted: a divisor of 32");

@@ -35,15 +35,18 @@ TEST(FindFault, ChecksTheMesh) {
   EXPECT_EQ(with_mesh(15, 1), "none");
   EXPECT_EQ(
       with_mesh(0, 17),
-      "its devices 0 to 16 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
+      "its devices 0 to 16 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes, "
+      "optionally with part of the node before or after them");
   EXPECT_EQ(with_mesh(0, 12), "none") << "a node and a part of the next";
   EXPECT_EQ(with_mesh(4, 12), "none");
   EXPECT_EQ(
       with_mesh(4, 8),
-      "its devices 4 to 11 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
+      "its devices 4 to 11 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes, "
+      "optionally with part of the node before or after them");
   EXPECT_EQ(
       with_mesh(-1, 1),
-      "its devices -1 to -1 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes");
+      "its devices -1 to -1 are not a mesh of the cluster's 16 devices; accepted: devices of one node, or whole nodes, "
+      "optionally with part of the node before or after them");
 }
 
 TEST(FindFault, LayoutsFillTheirMeshAndFitTheirModel) {
