@@ -6,8 +6,8 @@
 //   parts of a slice. All other data arrives exactly once.
 // - The number of bytes between nodes is minimal. A block (a rectangle of a tensor) enters a node once if a device of
 //   the node needs it and none holds it, and never otherwise. No plan can move less, because such a node must receive
-//   each byte of the block at least once. Involving devices that do not need the block would not change that. All pairs
-//   of nodes count as equally far apart, regardless of network levels.
+//   each byte of the block at least once. Relaying it through devices that do not need it would not change this. All
+//   pairs of nodes count as equally far apart, regardless of network levels.
 // - Devices forward blocks that they receive (chains and trees), so that no holder must send a block to every
 //   device.
 // - A bundle of blocks is cut into shares, which may come from different senders and enter a node at different devices.
@@ -101,7 +101,7 @@ std::vector<DeviceTraffic> traffic_of(const Plan& plan);
 /// Totals of a plan. All members except transfers and messages are in bytes.
 struct Summary {
   std::int64_t bytes = 0;          ///< total bytes sent
-  std::int64_t bytes_between = 0;  ///< total bytes sent between nodes, the minimum of all plans
+  std::int64_t bytes_between = 0;  ///< total bytes sent between nodes; no plan sends fewer
   std::int64_t max_sent = 0;       ///< maximum bytes sent by a device
   std::int64_t max_received = 0;
   std::int64_t max_sent_by_node = 0;  ///< maximum bytes sent by a node to other nodes
