@@ -97,12 +97,12 @@ struct Forecast {
 };
 
 /// Forecasts a run in at most 100 parts (run_parts). The time of a part is computed from the mean lengths of its steps,
-/// its memory from the longest.
+/// and its memory from their maximum lengths.
 ///
 /// The candidate plans are the given plan and the best plans that rank_plans finds for several lengths. The run starts
-/// with the given plan if it fits, else with a plan within the model's error of the fastest. It changes its plan if the
-/// current one stops fitting, or if another is faster by more than the model's error. Among all sequences of plans that
-/// obey these rules, the result is the fastest.
+/// with the given plan if it fits, else with a plan within the model's error of the fastest. It may change its plan
+/// if the current one stops fitting, or if another is faster by more than the model's error. Among all sequences of
+/// plans that obey these rules, the result is the fastest.
 ///
 /// Returns an Error if rank_plans rejects the job as bad input. Without a given plan, also returns an Error if no plan
 /// fits at any length (Failure::infeasible), or if stopped before a plan was found. REQUIRES: a plan, or searches > 0.

@@ -149,7 +149,7 @@ std::optional<std::string> find_value_fault(SweepInput input, double value) {
   switch (facts.values) {
     case Values::share:
       if (value > facts.least && value < facts.most) return std::nullopt;
-      return "accepted: a share of the samples above 0% and below 100%";
+      return "accepted: a share of the samples, above 0% and below 100%";
     case Values::integer:
       if (value >= facts.least && value <= facts.most && value == std::floor(value)) return std::nullopt;
       return fmt::format("accepted: an integer from {:.0f} to {:.0f}", facts.least, facts.most);
@@ -368,7 +368,7 @@ std::optional<std::string> find_sweep_fault(const predict::Scenario& scenario, c
   constexpr double any = 0.5;
   if (over == SweepInput::threshold) return plan::find_threshold_fault(any, scenario.job, plan->tasks);
   if (over == SweepInput::staleness && !policy_task(scenario.job.workflow))
-    return fmt::format("{} has no generation task, so no policy can be stale; vary another input",
+    return fmt::format("{} does not generate with a trained model, so no policy can be stale; vary another input",
                        scenario.job.workflow.name);
   if (over == SweepInput::bandwidth && cluster::node_count(scenario.job.cluster) == 1)
     return "the cluster has a single node, so nothing crosses a network; use more nodes or vary another input";

@@ -158,7 +158,7 @@ struct SweepOptions {
 /// values that find_value_fault accepts.
 base::Result<Sweep> sweep(const predict::Scenario& scenario, const plan::Plan* plan, const SweepOptions& options);
 
-/// Whether the draws cannot distinguish a point from the fastest one, because it took no longer in at least one draw.
+/// Whether a point may be as fast as the fastest one: in at least one draw, it took at most as long.
 /// REQUIRES: a sweep over thresholds whose points are all simulated on the same draws; a fastest point.
 bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point);
 

@@ -228,8 +228,8 @@ class Study {
 
   void try_off_policy(WhatIf& what_if) {
     if (!policy_) {
-      what_if.why_not =
-          fmt::format("{} has no generation task, so no policy can be stale", scenario_.job.workflow.name);
+      what_if.why_not = fmt::format("{} does not generate with a trained model, so no policy can be stale",
+                                    scenario_.job.workflow.name);
       return;
     }
     report_work(fmt::format("splitting devices at {} steps off policy", what_if.working.steps));
@@ -242,7 +242,7 @@ class Study {
         planner::impossible_task(*space_) ? std::vector<DeviceSplit>() : device_splits(*space_);
     space_->scenario = &scenario_;
     if (splits.empty()) {
-      what_if.why_not = "no split of the devices between training and rollout fits in memory";
+      what_if.why_not = "no allowed split of the devices between training and rollout fits in memory";
       return;
     }
     predict::Simulator simulator(other.scenario, options_.simulation);
@@ -258,9 +258,9 @@ class Study {
     const workflow::Workflow& workflow = scenario_.job.workflow;
     const auto generates = [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; };
     if (!policy_)
-      what_if.why_not = fmt::format("{} has no generation task to resume later", workflow.name);
+      what_if.why_not = fmt::format("{} does not generate with a trained model", workflow.name);
     else if (std::count_if(workflow.tasks.begin(), workflow.tasks.end(), generates) > 1)
-      what_if.why_not = fmt::format("{} has several generation tasks, which would have to end together", workflow.name);
+      what_if.why_not = fmt::format("{} has several generate tasks, which would have to end together", workflow.name);
     else if (!base_)
       what_if.why_not = "the plan was not simulated without inter-stage fusion";
     if (!what_if.why_not.empty()) return;

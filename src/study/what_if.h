@@ -42,8 +42,8 @@ struct Working {
   enum class Kind {
     fusion,      ///< the plan with the fusions `inter` and `intra`
     off_policy,  ///< devices are split; generation uses weights that are at most `steps` trainings old
-    partial      ///< the plan, but generation ends when the fraction `finished` of the prompts in flight has all its
-                 ///< responses
+    partial      ///< the plan, but generation ends when all responses to a fraction `finished` of the prompts in flight
+                 ///< are complete
   };
   Kind kind = Kind::fusion;
   bool inter = false;           ///< for `fusion`: generation is fused with inference
@@ -92,8 +92,8 @@ struct WhatIfs {
   bool complete = true;                                 ///< false if cancelled before the last alternative
 };
 
-/// Finds the result for this fusion, at the plan's threshold if it has one. Returns null if the evaluation was
-/// cancelled before it.
+/// Finds the result for this fusion, at the plan's threshold if it has one. Returns null if the study was cancelled
+/// before this fusion was evaluated.
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra);
 /// Finds the result that fuses generation at this threshold, with or without fused trainings. Returns null if none was
 /// simulated.

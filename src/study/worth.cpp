@@ -65,8 +65,8 @@ Worth worth_of(const std::vector<TrainingAlternative>& alternatives) {
   const TrainingAlternative* best = fastest(alternatives, false);
   if (fused == nullptr) return {Verdict::no, "both trainings together do not fit in memory"};
   if (fused->seconds >= serial.seconds)
-    return {Verdict::no, "one fused schedule saves no time over one training after the other"};
-  const std::string gain = fmt::format("one fused schedule takes {} less time than one training after the other",
+    return {Verdict::no, "one fused schedule saves no time compared with running the trainings in sequence"};
+  const std::string gain = fmt::format("one fused schedule takes {} less time than running the trainings in sequence",
                                        shorter(fused->seconds, serial.seconds));
   if (fused->seconds > serial.seconds * (1 - min_gain)) return {Verdict::no, gain};
   if (best != nullptr && fused->seconds > best->seconds * (1 - min_gain))
@@ -75,8 +75,8 @@ Worth worth_of(const std::vector<TrainingAlternative>& alternatives) {
                              too_large_text(alternatives, best->seconds)};
   std::string reason = gain;
   if (best != nullptr && best->method != TrainingMethod::serial)
-    reason += fmt::format(", and {} less than the best way without fusion, {}", shorter(fused->seconds, best->seconds),
-                          name_of(best->method));
+    reason += fmt::format(", and {} less than the best method without fusion, {}",
+                          shorter(fused->seconds, best->seconds), name_of(best->method));
   return {Verdict::yes, reason + too_large_text(alternatives, fused->seconds)};
 }
 
@@ -103,12 +103,12 @@ Worth worth_of_gain(const GenerationWorth& found, const FusedAt& best, const std
   const std::string gain = shorter(best.seconds, *found.plain);
   if (best.seconds > found.side_by_side * (1 - min_gain))
     return {Verdict::no,
-            fmt::format("{}; fused generation and inference take {} less time than one after the other, but without "
+            fmt::format("{}; fused generation and inference take {} less time than in sequence, but without "
                         "fusion, inference tasks in parallel on parts of the devices take {} less",
                         tail, gain, shorter(found.side_by_side, *found.plain))};
-  std::string reason = fmt::format(
-      "fused at {:g}% unfinished samples, generation and inference take {} less time than one after the other",
-      best.threshold * 100, gain);
+  std::string reason =
+      fmt::format("fused at {:g}% unfinished samples, generation and inference take {} less time than in sequence",
+                  best.threshold * 100, gain);
   if (found.side_by_side < *found.plain)
     reason += fmt::format(", and {} less than with inference tasks in parallel after generation",
                           shorter(best.seconds, found.side_by_side));
@@ -147,10 +147,10 @@ std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, doubl
   constexpr double seen = 0.0005;
   const double longer = fused->figures->iteration_seconds / plain->figures->iteration_seconds - 1;
   if (longer < -seen)
-    return fmt::format("the iteration takes only {:.1f}% less, because it hardly waits for these phases",
+    return fmt::format("the iteration gets only {:.1f}% shorter, because it hardly waits for these phases",
                        -100 * longer);
   return longer < seen ? "the iteration does not get shorter, because it does not wait for these phases"
-                       : fmt::format("the iteration takes {:.1f}% more", 100 * longer);
+                       : fmt::format("the iteration gets {:.1f}% longer", 100 * longer);
 }
 
 }  // namespace

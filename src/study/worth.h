@@ -1,11 +1,11 @@
 // Decides whether stage fusion pays off for a plan, and explains why. Fused training is compared with other ways to
-// fill its bubbles. Fused generation is compared with generation followed by inference.
+// fill pipeline bubbles. Fused generation is compared with generation followed by inference.
 //
 // A fusion pays off if it fits and takes at least 1% less time than the best alternative without fusion. Fusion of
-// generation must also shorten the iteration by 1%, if the iteration was simulated. Fused generation is compared
-// with running the inference tasks after generation, one after the other or in parallel on parts of the devices. The
-// comparison includes parallel inference because a fused stage also runs the tasks in parallel, which saves hand-overs
-// and loads regardless of the tail.
+// generation must also shorten the iteration by at least 1%, if the iteration was simulated. Fused generation is
+// compared with running the inference tasks after generation, one after the other or in parallel on parts of the
+// devices. The comparison includes parallel inference because a fused stage also runs the tasks in parallel, which
+// saves hand-overs and loads regardless of the tail.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct Worth {
 struct TrainingWorth {
   std::vector<TrainingAlternative>
       alternatives;             ///< one for each of training_methods, and the plan itself if it equals none of them
-  std::optional<double> bound;  ///< lower bound, in seconds, of all schedules of both trainings (TrainingMethod::fused)
+  std::optional<double> bound;  ///< lower bound in seconds on all schedules of both trainings (TrainingMethod::fused)
   Worth fusion;
 };
 

@@ -176,7 +176,8 @@ TEST(Sweep, StalenessNeedsAGeneratingPolicy) {
   plan.tasks.resize(job.workflow.tasks.size());
   const auto sweep = study::sweep(predict::scenario_of(job, software), &plan, over(SweepInput::staleness, {0, 1}));
   ASSERT_FALSE(sweep.ok());
-  EXPECT_EQ(sweep.error().message, "dpo has no generation task, so no policy can be stale; vary another input");
+  EXPECT_EQ(sweep.error().message,
+            "dpo does not generate with a trained model, so no policy can be stale; vary another input");
 }
 
 TEST(Sweep, StopsWhenCancelled) {
@@ -241,7 +242,7 @@ TEST(SweepInput, ParsesValues) {
 
 TEST(SweepInput, RejectsInvalidValues) {
   EXPECT_THAT(fault_of(SweepInput::threshold, "100%"),
-              HasSubstr("accepted: a share of the samples above 0% and below 100%"));
+              HasSubstr("accepted: a share of the samples, above 0% and below 100%"));
   EXPECT_THAT(fault_of(SweepInput::batch, "2.5"),
               HasSubstr("`2.5` is not a valid value of batch; accepted: an integer from 1"));
   EXPECT_THAT(fault_of(SweepInput::batch, "64,,128"), HasSubstr("`` is not a valid value"));

@@ -156,7 +156,7 @@ TEST(WhatIf, WithoutGenerationNoPolicyIsStale) {
   for (const Kind kind : {Kind::off_policy, Kind::partial})
     for (const WhatIf* alternative : alternatives_of(found, kind)) {
       EXPECT_FALSE(alternative->figures);
-      EXPECT_THAT(alternative->why_not, HasSubstr("dpo has no generation task"));
+      EXPECT_THAT(alternative->why_not, HasSubstr("dpo does not generate with a trained model"));
     }
   EXPECT_THAT(find_fusion(found, true, false)->why_not, HasSubstr("dpo has no generate task"));
 }

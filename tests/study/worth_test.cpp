@@ -194,8 +194,7 @@ TEST(Worth, FusedGenerationIsNoIfTheIterationDoesNotGain) {
   fused.iteration_seconds = find_fusion(found, false, false)->figures->iteration_seconds + 1;
   const Worth longer = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_EQ(longer.verdict, Verdict::no);
-  EXPECT_THAT(longer.reason,
-              ContainsRegex("less time than one after the other, .* but the iteration takes [0-9.]+% more"));
+  EXPECT_THAT(longer.reason, ContainsRegex("less time than in sequence, .* but the iteration gets [0-9.]+% longer"));
   WhatIfFigures& plain =
       *found.alternatives[static_cast<std::size_t>(find_fusion(found, false, false) - found.alternatives.data())]
            .figures;
