@@ -18,7 +18,7 @@ namespace dovetail::planner {
 /// How a changed plan differs from the original.
 enum class ChangeKind {
   mesh,           ///< other devices for a task, possibly with another layout and settings
-  side_by_side,   ///< two tasks that divide the devices of both between them
+  side_by_side,   ///< two tasks that split their combined devices, to run in parallel
   layout,         ///< other parallel degrees of a task on the same devices, possibly with other settings
   zero,           ///< another ZeRO stage
   recomputation,  ///< other activations are recomputed
@@ -43,14 +43,14 @@ struct Change {
   std::vector<std::size_t> tasks;  ///< tasks that change, or that become fused or unfused
   plan::Plan plan;
   double iteration_seconds = 0;
-  std::int64_t margin = 0;     ///< min bytes left on a device of any task; negative: bytes missing
+  std::int64_t margin = 0;          ///< minimum bytes left on any device of a task; negative: bytes missing
   std::size_t min_margin_task = 0;  ///< task with this margin
   predict::Fit fit = predict::Fit::fits;
   std::int64_t missing = 0;  ///< largest shortage in bytes, of a device or of a node's host memory; 0: the plan fits
 };
 
 /// Returns the change from `from` to `plan`. Keeps the fusions of `from` that are still possible. If `over_bound` is
-/// given, makes no schedule for fused trainings: they take `over_bound` times their lower bound
+/// given, makes no schedule for fused trainings, but assumes that they take `over_bound` times their lower bound
 /// (predict::estimate_like).
 Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
                  std::optional<double> over_bound = std::nullopt);
@@ -76,8 +76,8 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 /// - for each task and kind of change, the one with the shortest iteration. A change of several settings is left out if
 ///   a change of a single setting of the task is at least as fast;
 /// - for each pair of tasks that do not wait for each other, the best division of their devices;
-/// - if generation is not fused with inference, the fusion at the best threshold; otherwise the unfused plan, and the
-///   best threshold if the plan has another;
+/// - if generation is not fused with inference, the fusion at the best threshold; otherwise the unfused plan and, if it
+///   differs from the plan's, the best threshold;
 /// - if two trainings can be fused, the fusion with a real schedule; if they are fused, the unfused plan.
 ///
 /// `around` is the space_around() the plan. Fusions respect the job's settings. With OptionSet::real, fusions are not

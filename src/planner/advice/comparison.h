@@ -24,8 +24,8 @@ struct ActivityComparison {
   std::size_t task = 0;
   plan::Activity::Kind kind = plan::Activity::Kind::task;
   SecondsPair seconds;  ///< 0 for a plan without such an activity
-  /// Seconds by which the iteration shrinks per second that the activity shrinks: 1 for a critical activity, 0 for one
-  /// that others hide.
+  /// Seconds by which the iteration gets shorter for each second by which the activity gets shorter: 1 for a critical
+  /// activity, 0 for one that others hide (see criticality()).
   SecondsPair critical;
   /// Part of the activity's seconds that differs most between the plans. nullopt if no part differs, if only one plan
   /// fuses the activity, or if the first plan lacks the activity.
@@ -61,8 +61,8 @@ struct EstimatedPlan {
   const predict::Estimate& estimate;
 };
 
-/// Returns the criticality of each activity ([activity]): the change of the period if the activity gets 1% shorter,
-/// divided by that 1%.
+/// Returns the criticality of each activity ([activity]): the time by which the period gets shorter if the activity
+/// gets 1% shorter, divided by that 1% of the activity's time.
 std::vector<double> criticality(const predict::Scenario& scenario, const EstimatedPlan& of);
 
 Comparison compare(const predict::Scenario& scenario, const EstimatedPlan& here, const EstimatedPlan& there);

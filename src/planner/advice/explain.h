@@ -14,9 +14,9 @@
 namespace dovetail::planner {
 
 /// Returns a change of one or more tasks that makes a plan fit. Repeatedly changes the task whose change leaves the
-/// least memory missing, until the plan fits. Then reverts the changes that were not needed, and replaces each other
-/// one by the fastest that fits. First tries other settings, then other layouts on the same devices, then any mesh.
-/// nullopt if none of these makes the plan fit, or if stopped. `around` is the space_around() the plan.
+/// least memory missing, until the plan fits. Then reverts the changes that were not needed, and replaces each
+/// remaining change with the fastest one that fits. First tries other settings, then other layouts on the same devices,
+/// then any mesh. nullopt if none of these makes the plan fit, or if stopped. `around` is the space_around() the plan.
 std::optional<Change> repair(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around);
 
 struct Explanation {
@@ -26,7 +26,7 @@ struct Explanation {
   std::size_t limit = 0;
 
   Ranking ranking;         ///< plans that the search found
-  std::string impossible;  ///< why no plan is possible; empty if one is
+  std::string impossible;  ///< why no plan is possible; empty if some plan is
   /// The first plan of `ranking`, or a change or repair that fits and is faster, in closed form, than all plans of
   /// `ranking`. nullopt if there is neither.
   std::optional<RankedPlan> best;

@@ -54,13 +54,13 @@ std::optional<FittingCluster> min_cluster(const predict::Scenario& scenario, con
 
 struct JobFit {
   Ranking ranking;
-  std::string impossible;                  ///< why no plan is possible; empty if one is
+  std::string impossible;                  ///< why no plan is possible; empty if some plan is
   std::optional<RankedPlan> max_margin;    ///< plan with the most memory left; nullopt if none fits
   std::optional<FittingCluster> smallest;  ///< nullopt if no cluster was found
 
   /// Returns the fastest plan that fits. Null if none fits.
   const RankedPlan* fastest() const { return ranking.plans.empty() ? nullptr : &ranking.plans.front(); }
-  /// Returns `fits` if a plan fits, otherwise the fit of ranking.nearest. does_not_fit if no such plan exists.
+  /// Returns `fits` if a plan fits, otherwise the fit of ranking.nearest, or does_not_fit without a nearest plan.
   predict::Fit fit() const;
 };
 

@@ -35,9 +35,9 @@
 // Stage fusion may shorten a task to less than t. If fusion is allowed, the terms use times that are valid with and
 // without it:
 //
-// - Two trainings in one schedule take at least the work of either's busiest pipeline stage, which counts on cycles.
-//   They also take at least the sum of the work of both mean pipeline stages, which counts in sums of work. Both times
-//   include host transfers.
+// - Two trainings in one schedule take at least the work of each training's busiest pipeline stage, which counts on
+//   cycles. They also take at least the sum of the mean work per stage of both, which counts in sums of work. Both
+//   times include host transfers.
 // - Generation fused with inference takes at least the generation up to the earliest threshold plus all passes of
 //   inference. It also takes at least the whole generation at the best threshold. On cycles, the latter is a separate
 //   term without inference.
@@ -47,7 +47,7 @@
 
 namespace dovetail::planner {
 
-/// Returns a lower bound in seconds on the period of all plans of the space that have no other fusions than `fusion`.
+/// Returns a lower bound in seconds on the period of all plans of the space that have only fusions in `fusion`.
 /// Excludes the time between iterations (Efficiency::iteration). If stopped, the bound is lower, possibly 0. REQUIRES:
 /// impossible_task(space) is nullopt.
 double period_bound(const SearchSpace& space, FusionSelection fusion = {});

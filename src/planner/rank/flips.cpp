@@ -36,7 +36,7 @@ const std::vector<Input>& inputs() {
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.matrix_products *= factor; }},
       {"memory bandwidth in decoding",
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.memory_bandwidth *= factor; }},
-      {"time between tasks",
+      {"hand-over time",
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.task *= factor; }},
   };
   return all;

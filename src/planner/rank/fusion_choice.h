@@ -23,8 +23,8 @@ struct EvaluatedPlan {
 std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks);
 
 /// Returns the threshold at which to fuse generation with inference: the one that the job fixes, otherwise the best.
-/// nullopt if the job forbids the fusion, if the fixed threshold is impossible, or if no threshold makes the fused
-/// tasks faster than running unfused.
+/// nullopt if the job forbids the fusion, if the fixed threshold is impossible, or if no threshold makes the tasks
+/// faster fused than unfused.
 std::optional<double> chosen_threshold(const predict::Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 /// Chooses fusions for plans of one job, and caches the schedules of train tasks.
@@ -76,9 +76,10 @@ std::vector<std::string> why_not_fused(const predict::Scenario& scenario, const 
 /// layout that is slower alone may be faster fused.
 ///
 /// Starts from the co-located `start`. Takes the generation layout that is fastest with inference fused into its tail,
-/// each at its best threshold. Then makes schedules for the pairs of training layouts with the smallest lower bounds on
-/// the fused training, and takes the fastest pair. Returns `start` itself if nothing is faster, and nullopt if a
-/// required fusion is impossible. `threads` does not affect the result. REQUIRES: `start` fits.
+/// and compares layouts at their best thresholds. Then makes schedules for the pairs of training layouts with the
+/// smallest lower bounds on the fused training, and takes the fastest pair. Returns `start` itself if nothing is
+/// faster, and nullopt if a required fusion is impossible. `threads` does not affect the result. REQUIRES: `start`
+/// fits.
 std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Selection& start, FusionChooser& chooser,
                                           int threads);
 

@@ -184,7 +184,7 @@ base::Error no_layout(const plan::Job& job, const std::string& task) {
   error.failure = base::Failure::infeasible;
   error.message = fmt::format(
       "no layout of {}{} exists on this cluster: degrees must divide the heads and layers, their product must be the "
-      "number of devices, and a mini-batch needs a sample for each data-parallel rank",
+      "number of devices, and a mini-batch needs a sample for each stage of each data-parallel rank",
       task, framework == nullptr ? "" : fmt::format(" that {} runs", framework->name));
   return error;
 }

@@ -91,10 +91,10 @@ struct Ranking {
   }
 };
 
-/// Searches, and evaluates all candidates for the best plan with predict::estimate. If stopped or out of time, the
-/// work in progress ends with its best result and later work is skipped, but at least the first plan that fits of each
-/// placement is still evaluated. Returns an Error if a task has no choice (no_choice_error), or if it is stopped before
-/// it finds a plan that fits (parallel::stopped_before).
+/// Searches for plans, and evaluates all candidates for the best one with predict::estimate. If stopped or out of time,
+/// the work in progress ends with its best result and later work is skipped, but at least the first plan that fits of
+/// each placement is still evaluated. Returns an Error if a task has no choice (no_choice_error), or if it is stopped
+/// before it finds a plan that fits (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 
 /// Returns `options` for the next of `parts` equal parts of the work. If the time of `scenario` is limited, the time

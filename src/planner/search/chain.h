@@ -46,7 +46,7 @@ void put(std::string& message, const std::vector<Found>& found);
 std::vector<Found> take_found(std::string_view& message);
 
 /// A chain of simulated annealing. All its random numbers come from stream `number` of the seed. A step changes a
-/// task's choice, its mesh, both, the meshes of several tasks at once, or what is fused. Steps are accepted by the
+/// task's choice, its mesh, both, the meshes of several tasks, or the fusions. Steps are accepted by the
 /// Metropolis rule. The temperature of a cooling falls geometrically, from 1/20 of the cost at its start to a
 /// thousandth of that temperature.
 /// Plans that do not fit or lack a required fusion are allowed, but cost more (Score::cost), so that a chain can pass

@@ -57,7 +57,7 @@ struct SearchSpace {
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
   /// Returns whether the task is allowed on the mesh and has a choice there, regardless of linked tasks. The second
-  /// form: on any mesh.
+  /// overload checks all meshes.
   bool has_choices(std::size_t task, std::int32_t mesh) const;
   bool has_choices(std::size_t task) const;
   /// Returns whether the task and all tasks that must share its mesh have a choice on the mesh.
@@ -98,8 +98,7 @@ void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
 /// Makes linked tasks agree. Each task keeps its selected choice or takes the first slower one with which the tasks
-/// linked to it can agree.
-/// Returns false if no such choice exists.
+/// linked to it can agree. Returns false if no such choice exists.
 bool settle(const SearchSpace& space, Selection& selection);
 
 /// Returns the plan of a selection, labeled with the name of a placement.
@@ -111,8 +110,9 @@ struct PlanSpace {
   Selection selection;
 };
 
-/// Returns the usual search space, extended by the plan's meshes, its tasks' choices and their variations_of. The added
-/// choices come last. They may not fit even on otherwise empty devices. REQUIRES: the plan has no fault.
+/// Returns the usual search space, extended by the plan's meshes, its tasks' choices and variations of these choices
+/// (predict::variations_of). The added choices come last. They may not fit even on otherwise empty devices. REQUIRES:
+/// the plan has no fault.
 PlanSpace space_around(const predict::Scenario& scenario, const plan::Plan& plan, const ChoiceRules& rules,
                        int threads);
 

@@ -82,7 +82,7 @@ class Trial {
   /// As score(), with the exact period of timed_iteration(). For the results of a search.
   Score exact_score(const Selection& selection, FusionSelection fusion = {});
 
-  /// As score(), but returns nullopt early if `is_too_much` is true for a lower bound of the score. The bound has at
+  /// As score(), but returns nullopt early if `is_too_much` is true for a lower bound on the score. The bound has at
   /// least the same fusions. Its period is the work of the busiest device, possibly with a duration of generation that
   /// is too short, and its excess is exact or 0. Most rejected selections are so slow that no iteration needs to be
   /// timed.

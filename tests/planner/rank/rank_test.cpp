@@ -332,7 +332,7 @@ TEST(FindFlips, IgnoresPlansThatAreFasterWithoutAChange) {
   ASSERT_GT(ranking.plans[0].estimate.iteration_seconds, 1.02 * ranking.plans[1].estimate.iteration_seconds);
   const std::vector<Flip> flips = find_flips(scenario, ranking);
   EXPECT_TRUE(std::none_of(flips.begin(), flips.end(), [](const Flip& flip) {
-    return std::string_view(flip.input) == "time between tasks" && flip.factor == 0.8;
+    return std::string_view(flip.input) == "hand-over time" && flip.factor == 0.8;
   }));
 }
 

@@ -185,7 +185,8 @@ TEST(Trainers, AMiniBatchTooSmallForAllDevicesLeavesNoLayout) {
   EXPECT_EQ(nothing.error().failure, base::Failure::infeasible);
   EXPECT_EQ(nothing.error().message,
             "no layout of actor_train that roll runs exists on this cluster: degrees must divide the heads and layers, "
-            "their product must be the number of devices, and a mini-batch needs a sample for each data-parallel rank");
+            "their product must be the number of devices, and a mini-batch needs a sample for each stage of each "
+            "data-parallel rank");
 }
 
 }  // namespace
