@@ -107,8 +107,8 @@ bool is_generation(const Job& job, std::size_t task);
 bool is_value(const Job& job, std::size_t task);     ///< inference and training of a critic
 bool is_of_actor(const Job& job, std::size_t task);  ///< inference and training of the role that generates
 /// Whether generation and training take turns on the same GPUs. False off policy. On policy, true if the job fixes no
-/// devices. If it does, true only if the devices of a generate task overlap those of a task for which is_of_trainer()
-/// holds, or if the job fixes the devices of neither. The result is the same for every `task`.
+/// devices. In a job that fixes devices, true only if a generate task and a task of is_of_trainer() have overlapping
+/// fixed devices, or if neither has fixed devices. The result is the same for every `task`.
 bool is_colocated(const Job& job, std::size_t task);
 bool is_apart(const Job& job, std::size_t task);  ///< not is_colocated()
 

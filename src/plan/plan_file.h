@@ -1,6 +1,6 @@
 // Plan files (dovetail/plan@1).
 //
-// Programs write plans as JSON. People may write them as YAML, too.
+// Programs write plans as JSON. People may also write them as YAML.
 //
 //   {"format": "dovetail/plan@1", "hash": "4f6a...",
 //    "job": "ppo-7b", "job_hash": "90c1...", "placement": "co-located", "tasks": [

@@ -36,7 +36,7 @@ base::Result<Fusion> read_fusion(const base::Node& node, const Job& job, const s
 base::JsonObject fusion_object(const Fusion& fusion, const Job& job);
 
 /// Reads the fixed fusion of a job: {"inter_stage": true, "intra_stage": false}, with either or both members. If
-/// "inter_stage" is {"threshold": 0.2} instead of true, that threshold is required, too. Every mistake is an Error at
+/// "inter_stage" is {"threshold": 0.2} instead of true, that threshold is also required. Every mistake is an Error at
 /// its line and column, including faults that find_fault finds.
 base::Result<FusionPin> read_fusion_pin(const base::Node& node, const Job& job);
 
