@@ -107,7 +107,7 @@ struct SweepFigures {
   int device = 0;           ///< device where that task has the smallest margin
   std::int64_t needed = 0;  ///< bytes needed on that device
   std::int64_t usable = 0;
-  std::int64_t missing = 0;  ///< missing bytes of device or host memory, whichever is more; 0 if it fits
+  std::int64_t missing = 0;  ///< larger shortage of device or host memory, in bytes; 0 if it fits
 
   bool fits() const { return fit != predict::Fit::does_not_fit; }
   /// Seconds of an iteration: simulated if available, else estimated.
