@@ -75,7 +75,7 @@ struct SideBySide {
 };
 
 /// Returns all pairs of tasks that run at the same time in either plan, sorted by the absolute difference between the
-/// plans, descending. If iterations overlap, tasks of neighboring iterations count, too.
+/// plans, descending. If iterations overlap, tasks of neighboring iterations also count.
 std::vector<SideBySide> side_by_side(const EstimatedPlan& here, const EstimatedPlan& there);
 
 }  // namespace dovetail::planner

@@ -92,8 +92,8 @@ struct Ranking {
 };
 
 /// Searches for plans, and evaluates all candidates for the best one with predict::estimate. If stopped or out of time,
-/// the work in progress ends with its best result and later work is skipped, but at least the first plan that fits of
-/// each placement is still evaluated. Returns an Error if a task has no choice (no_choice_error), or if it is stopped
+/// ends the work in progress with its best result and skips later work, except that it evaluates candidates of each
+/// placement until one fits. Returns an Error if a task has no choice (no_choice_error), or if it is stopped
 /// before it finds a plan that fits (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 

@@ -55,8 +55,8 @@ class Chain {
  public:
   static constexpr std::int64_t cooling = 20'000;  ///< steps of one cooling
 
-  /// Starts at `start` with the fusions that the job requires, and tries the others in `fusion` as well. If `start` is
-  /// null, it starts with the first choices on random meshes. Keeps the `kept` best plans. `tables` are shared by
+  /// Starts at `start` with the fusions that the job requires, and also tries the other fusions in `fusion`. If `start`
+  /// is null, it starts with the first choices on random meshes. Keeps the `kept` best plans. `tables` are shared by
   /// chains and must outlive them.
   Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number,
         std::size_t kept);

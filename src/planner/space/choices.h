@@ -76,10 +76,10 @@ struct ChoiceRules {
   bool optimizer_on_host = false;
 };
 
-/// Returns the Pareto-optimal choices of `task` on `mesh`, the fastest first. A choice is dropped if another one is at
-/// least as good in time, working memory and memory between tasks, with the same layout of weights and the same values
-/// of settings on which tasks must agree. Choices that do not fit even on otherwise empty devices are dropped, too. All
-/// choices satisfy the task's pins, except the pinned mesh. Empty if nothing fits or the scenario is stopped. REQUIRES:
+/// Returns the Pareto-optimal choices of `task` on `mesh`, the fastest first. A choice is dropped if it does not
+/// fit even on otherwise empty devices. It is also dropped if another one with the same layout of weights and the same
+/// shared settings (plan::Agreement) is at least as good in time, working memory and memory between tasks. All choices
+/// satisfy the task's pins, except the pinned mesh. Empty if nothing fits or the scenario is stopped. REQUIRES:
 /// the task is not a rule.
 std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
                                const ChoiceRules& rules);
