@@ -84,7 +84,7 @@ struct Timeline {
   std::vector<Lane> lanes;
   std::vector<Bar> bars;  ///< lane by lane; a bar's number is its index
   std::vector<Arrow> arrows;
-  std::vector<Counter> counters;   ///< counters; those with the same name as the first are drawn, one per lane
+  std::vector<Counter> counters;   ///< those with the same name as the first are drawn, one per lane
   std::vector<std::string> notes;  ///< omissions and assumptions, one sentence each
 };
 
@@ -143,9 +143,9 @@ struct Downsampled {
 
 /// Merges short neighboring bars until at most `max_bars` are left, or until merged bars would be longer than 1/100 of
 /// the timeline. A merged bar has the bar kind and the track that cover most of its time, and the total launch time of
-/// the original bars with this kind and track. Its other members are unknown. Of the steps of a counter within an
-/// interval of length Downsampled::shortest, only the maximum and the last value remain. REQUIRES: lanes have no gaps;
-/// no bar awaits another or belongs to an arrow.
+/// the original bars with this kind and track. Its other members are unknown. Within each interval of length
+/// Downsampled::shortest, a counter keeps only its maximum and its last value. REQUIRES: lanes have no gaps; no bar
+/// awaits another or belongs to an arrow.
 Downsampled downsampled(Timeline timeline, std::size_t max_bars);
 
 }  // namespace dovetail::timeline
