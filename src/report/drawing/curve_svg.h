@@ -64,8 +64,9 @@ struct CurvePicture {
 std::string render_curve_svg(const CurvePicture& picture);
 
 /// Builds the charts of a sweep: seconds per iteration (simulated, analytical, and without migration), tokens/s per GPU
-/// if the work or the number of devices varies, and peak memory with its limit if the peak varies. The best point is
-/// marked. Points whose plan does not fit are rings. REQUIRES: at least one point has a value and figures.
+/// if the work or the number of devices varies, and peak memory with its limit if the peak varies. The fastest point
+/// is marked if all points do the same work. Points whose plan does not fit are rings. REQUIRES: at least one point has
+/// a value and figures.
 CurvePicture sweep_picture(const study::Sweep& sweep, const std::string& title);
 
 }  // namespace dovetail::report

@@ -105,7 +105,8 @@ Figure iteration_figure(const answer::SimulationAnswer& simulated) {
   std::string note = fmt::format("{} analytical (from formulas, not simulated)",
                                  answer::seconds_text(simulation.closed.iteration_seconds));
   if (simulated.bound)
-    note += fmt::format("; analytical lower bound{}: {}", simulated.plan.fusion.any() ? " without more fusion" : "",
+    note += fmt::format("; analytical lower bound{}: {}",
+                        simulated.plan.fusion.any() ? " for plans with no more fusion" : "",
                         answer::seconds_text(*simulated.bound));
   if (!simulation.iteration.steady) note += "; no steady state was reached";
   return {"iteration", answer::seconds_text(simulation.iteration_seconds), note};
@@ -139,7 +140,7 @@ Figure idle_figure(const answer::SimulationAnswer& simulated) {
     if (is_idle(other) && simulate::time_of(uses, other) > simulate::time_of(uses, most)) most = other;
   }
   return {"idle", percent(base::seconds_of_ticks(simulate::idle_time(uses)) / all),
-          fmt::format("of total device time; {} {}",
+          fmt::format("of total device time; largest cause: {1} ({0})",
                       percent(base::seconds_of_ticks(simulate::time_of(uses, most)) / all), simulate::name_of(most))};
 }
 

@@ -350,8 +350,8 @@ Table memory_table(const answer::SimulationAnswer& simulated) {
   Table table;
   table.title = "Does it fit?";
   table.note = fit_text(simulated) +
-               " Each row is the device with the least memory left while the task runs, including everything that "
-               "stays resident.";
+               " Each row is for the device with the least free memory while the task runs. Peak memory includes "
+               "everything that stays resident.";
   table.columns = {{"task", Align::left},         {"device"}, {"peak memory"}, {"usable"}, {"free"},
                    {"largest parts", Align::left}};
   const bool offloads =

@@ -49,7 +49,7 @@ const TimelineActivity* find_activity(const TimelineActivities& activities, std:
 
 /// Shifts that make timelines A and B comparable.
 struct Alignment {
-  std::array<base::Ticks, 2> rotations;  ///< time of the repeating part at which each timeline begins
+  std::array<base::Ticks, 2> rotations;  ///< time in the repeating part at which each timeline begins
   std::array<base::Ticks, 2> delayed;    ///< delay added after the rotation
   std::string activity;                  ///< activity with which both begin; empty if both keep their times
 };

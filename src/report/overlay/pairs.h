@@ -38,8 +38,8 @@ struct JoinedTimelines {
   std::vector<std::int32_t> number_of_a;  ///< [bar of a] index of that bar in `timeline`
 };
 
-/// Joins two timelines. Each lane of `a` is followed by the lane of `b` that `lanes` matches with it, if any. Lanes
-/// that only `b` has come last. Tracks of the same kind and name, equal bar names, and equal categories are merged. The
+/// Joins two timelines. Each lane of `a` is followed by the lane of `b` that `lanes` matches with it, if any. Unmatched
+/// lanes of `b` come last. Tracks of the same kind and name, equal bar names, and equal categories are merged. The
 /// counters of both timelines are kept if they have the same unit. REQUIRES: the times of both timelines are in the
 /// same unit.
 JoinedTimelines join_timelines(const timeline::Timeline& a, const timeline::Timeline& b,

@@ -109,7 +109,7 @@ Table activity_differences(const Overlay& overlay) {
   Table table;
   table.title = "Differences by activity";
   table.note = fmt::format(
-      "A is {}, B is {}. An activity lasts from the start of its first bar on any row to the end of its last.",
+      "A is {}, B is {}. An activity lasts from the start of its first bar on any row to the end of its last bar.",
       overlay.a.name, overlay.b.name);
   table.columns = {
       {"activity", Align::left}, {"start A"}, {"start B"}, {"change"}, {"duration A"}, {"duration B"}, {"change"}};
@@ -139,8 +139,8 @@ Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& n
   Table table;
   table.title = "Differences by bar";
   table.note = bars_note(overlay.bars.size(), pairs.size());
-  table.columns = {{"bar", Align::left}, {"lane", Align::left}, {"start A"},    {"start B"},
-                   {"change"},           {"duration A"},        {"duration B"}, {"change"}};
+  table.columns = {{"bar", Align::left}, {"row", Align::left}, {"start A"},    {"start B"},
+                   {"change"},           {"duration A"},       {"duration B"}, {"change"}};
   pairs.resize(std::min(pairs.size(), max_listed));
   const std::vector<std::size_t> first = first_bars(a);
   for (const BarPair& pair : pairs) {
@@ -162,14 +162,14 @@ Table lane_differences(const Overlay& overlay) {
   const Timeline& b = overlay.b.timeline;
   const TimeUnit unit = a.time_unit;
   Table table;
-  table.title = "Differences by lane";
+  table.title = "Differences by row";
   table.note =
       overlay.lanes.empty()
           ? "No rows match: no row of A has the name of a row of B."
           : fmt::format("A is {}, B is {}. Busy time includes waits for kernel launches, but no other idle time.",
                         overlay.a.name, overlay.b.name);
-  table.columns = {{"lane", Align::left}, {"busy A"}, {"busy B"},  {"change"},    {"last end A"},
-                   {"last end B"},        {"change"}, {"matched"}, {"only in A"}, {"only in B"}};
+  table.columns = {{"row", Align::left}, {"busy A"}, {"busy B"},  {"change"},    {"last end A"},
+                   {"last end B"},       {"change"}, {"matched"}, {"only in A"}, {"only in B"}};
   const std::vector<std::size_t> first_a = first_bars(a);
   const std::vector<std::size_t> first_b = first_bars(b);
   for (const LanePair& lane : overlay.lanes) {

@@ -72,7 +72,8 @@ struct StyleGroup {
 
 /// Groups styles into at most `max_groups` legend entries, work first. Styles of generation and inference, and of work
 /// that serves tasks, are grouped by bar kind. While there are too many groups, more are joined, in this order:
-/// replicas of a model, all optimizers, all movements of weights, all of generation, and the passes of each training.
+/// replicas of a model, all optimizers, all movements of weights and KV caches, all of generation, and the passes of
+/// each training.
 /// Finally, the groups with the least time become "other idle time", then "other work". REQUIRES: max_groups >= 2.
 std::vector<StyleGroup> group_styles(const std::vector<timeline::Track>& tracks, const std::vector<BarStyle>& styles,
                                      std::size_t max_groups = max_legend_entries);
@@ -81,8 +82,8 @@ std::vector<StyleGroup> group_styles(const std::vector<timeline::Track>& tracks,
 /// prefill), or gray for "other work" and "other idle time". `inks` has an entry for each of `group.styles`.
 Ink ink_of_group(const StyleGroup& group, const std::vector<Ink>& inks);
 
-/// Explains a bar kind: "one token per sequence and step". Returns an empty string for `work` and `idle`, which need no
-/// explanation.
+/// Explains a bar kind: "prompts are read into the KV cache". Returns an empty string for `work` and `idle`, which need
+/// no explanation.
 std::string_view explanation_of(timeline::BarKind bar_kind);
 
 /// Explains the terms of a timeline that readers may not know. Each sentence has a leading space: " Hand-over: ...".

@@ -47,7 +47,7 @@ struct Breakdown {
   std::string note;
   base::TimeUnit time_unit = base::TimeUnit::tick;
   std::vector<Segment> segments;
-  std::vector<Row> rows;  ///< the first row sums or averages the others and is drawn larger
+  std::vector<Row> rows;  ///< the first row is the total of all and is drawn larger
 };
 
 /// A row of a table may link to a bar of the preceding chart.

@@ -384,9 +384,9 @@ Table sample_table(const std::vector<records::SampleRow>& samples) {
   table.title = fmt::format("Samples of iteration {}", samples.front().iteration);
   table.note = order.size() == samples.size()
                    ? "All responses of the iteration, highest reward first."
-                   : fmt::format("The {0} responses with the highest rewards and the {0} with the lowest, of {1}.",
+                   : fmt::format("The {0} responses with the highest rewards and the {0} with the lowest, out of {1}.",
                                  each, samples.size());
-  table.note += " Long texts are cut; samples.jsonl has all of them.";
+  table.note += " Long texts are cut; samples.jsonl has the complete texts.";
   table.columns = {{"reward"}, {"prompt", Align::left}, {"response", Align::left}, {"tokens"}, {"end", Align::left}};
   for (const records::SampleRow* sample : order)
     table.rows.push_back({number_text(sample->reward), excerpt(sample->prompt), excerpt(sample->response),

@@ -25,13 +25,13 @@ struct RunTables {
 /// of several iterations, and the note says so.
 std::vector<LineChart> run_charts(const RunTables& tables);
 
-/// Returns the first two charts as a picture, with the middle half of the rewards as a band. `facts` is a line below
-/// the title. REQUIRES: run_charts is not empty.
+/// Returns the first two charts as a picture, with the interquartile range of the rewards as a band. `facts` is a line
+/// below the title. REQUIRES: run_charts is not empty.
 CurvePicture run_picture(const RunTables& tables, std::string title, std::string facts);
 
 struct RunReport {
   std::string name;      ///< name of the job
-  std::string subtitle;  ///< "A run of dovetail train: ppo on 1 device."
+  std::string subtitle;  ///< "Run of dovetail train: ppo on 1 device."
   RunTables tables;
   std::optional<answer::MeasuredAnswer> measured;   ///< times compared with their prediction; must have `predicted`
   std::vector<records::TrainingPhase> phases = {};  ///< training phases of several ranks, with their schedules

@@ -33,7 +33,7 @@ struct ParetoPicture {
   base::TimeUnit time_unit = base::TimeUnit::tick;
   std::vector<FrontPoint> front;   ///< ascending makespan and falling peak, at least one
   std::vector<NamedPoint> others;  ///< constructed schedules and the baseline
-  /// Corners of a falling staircase that starts at the lower bound of the makespan.
+  /// Corners of a falling staircase that starts at the lower bound on the makespan.
   std::vector<TradePoint> bound;
 };
 

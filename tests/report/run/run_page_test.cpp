@@ -127,7 +127,7 @@ TEST(SampleTable, ShowsTheBestAndTheWorst) {
   std::vector<std::string> rewards;
   for (const auto& row : table.rows) rewards.push_back(row[0]);
   EXPECT_THAT(rewards, ElementsAre("10", "9", "8", "6", "3", "2", "1", "nan"));
-  EXPECT_THAT(table.note, HasSubstr("The 4 responses with the highest rewards and the 4 with the lowest, of 10."));
+  EXPECT_THAT(table.note, HasSubstr("The 4 responses with the highest rewards and the 4 with the lowest, out of 10."));
 }
 
 TEST(SampleTable, EscapesAndCutsTexts) {
