@@ -1,7 +1,8 @@
 // Options that several subcommands share.
 //
 // Shell completion depends on the value kinds that --help shows. SOLVER completes to solvers, PROBLEM to bundled
-// instances and files, and FILE to files. A kind such as "always|never" completes to the words between the bars.
+// instances and files, and FILE, DIR, A, B, IN and OUT to files. A kind such as "always|never" completes to the words
+// between the bars.
 #pragma once
 
 #include <cstdint>

@@ -147,7 +147,7 @@ std::string to_text(const Checked& checked) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const pipeline::Evaluation& evaluation = checked.evaluation;
   return fmt::format("{}: valid{}\n", checked.loaded.path,
-                     checked.has_false_claim() ? "; but a claim in the file is false" : "") +
+                     checked.has_false_claim() ? ", but a claim in the file is false" : "") +
          fmt::format("makespan {}, bound {}, {}\n", answer::time_with_unit(evaluation.makespan, unit),
                      base::format_time(checked.bounds.makespan, unit),
                      answer::gap_text(answer::gap(evaluation.makespan, checked.bounds.makespan))) +

@@ -218,7 +218,7 @@ std::string order_text(const Difference& difference) {
           ? "every device runs the same ops in the same order, at different times\n"
           : fmt::format("{} of {} changed position on their device\n", moved, answer::counted(matched, "op"));
   if (only_a + only_b > 0) {
-    text += fmt::format("only one schedule splits backwards: {} only in A, {} only in B\n",
+    text += fmt::format("only one schedule has split backwards: {} only in A, {} only in B\n",
                         answer::counted(only_a, "op"), answer::counted(only_b, "op"));
   }
   return text;

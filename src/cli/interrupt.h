@@ -6,7 +6,7 @@
 namespace dovetail::cli {
 
 /// Installs signal handlers and returns the cancellation that the first SIGINT or SIGTERM requests. A second signal
-/// ends the program at once.
+/// ends the program immediately.
 const parallel::Cancellation& stop_on_interrupt();
 
 /// Like stop_on_interrupt(), but a separate thread waits for the signals, and all other threads block them. For
@@ -14,8 +14,8 @@ const parallel::Cancellation& stop_on_interrupt();
 /// thread would write into the heap. Call this before other threads exist.
 const parallel::Cancellation& stop_on_interrupt_apart();
 
-/// Blocks SIGINT and SIGTERM before this program is replaced by another one (exec). They are delivered when that
-/// program calls stop_on_interrupt().
+/// Blocks SIGINT and SIGTERM before this program is replaced by another one (exec). Signals that arrive are delivered
+/// when the other program calls stop_on_interrupt().
 void hold_interrupts();
 
 }  // namespace dovetail::cli

@@ -110,7 +110,7 @@ void add_commands(CLI::App& program, Action& action) {
   add_completion(program, action);
 }
 
-/// Exits at once on a signal. Commands with results to save replace this handler (stop_on_interrupt).
+/// Exits immediately on a signal. Commands with results to save replace this handler (stop_on_interrupt).
 extern "C" void exit_at_once(int /*signal*/) { _exit(exit_interrupted); }
 
 /// Rejects arguments with a newline, carriage return or tab, which would break lines or columns of the output.

@@ -29,7 +29,7 @@ base::Status check_no_input(const std::optional<std::string>& path,
 base::Status check_outputs(const std::vector<std::optional<std::string>>& paths);
 
 /// Writes `content` to `path` and returns the name of the destination, which is "<stdout>" for standard output. Returns
-/// an Error if that would overwrite an input.
+/// an Error if `path` is an input or cannot be written.
 base::Result<std::string> write_output(const std::string& path, std::string_view content);
 
 /// A file to write.

@@ -29,8 +29,8 @@ bool is_nonzero_rank(int argument_count, const char* const* arguments);
 /// process prints (output.h).
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments);
 
-/// In every process except the first one, sleeps for 10 s, so that the first one can write its best answer. Call this
-/// before exiting because another process was lost: the exit ends the whole MPI job.
+/// In every process except the first one, sleeps for 10 s, so that the first one can write its best answer. If another
+/// process was lost, call this before exiting: the exit ends the whole MPI job.
 void wait_for_the_first(const parallel::Exchange& exchange);
 
 }  // namespace dovetail::cli

@@ -30,8 +30,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Shows these figures on a terminal, unless the last line is younger than 0.1 s. Elsewhere, shows them only with
-  /// PlainLines::every_few_seconds, unless the last line is younger than 5 s.
+  /// Shows these figures on a terminal, at most every 0.1 s. Elsewhere, shows them only with
+  /// PlainLines::every_few_seconds, at most every 5 s.
   void update(const answer::Figures& figures);
   /// Shows a text instead of search figures, on a terminal only.
   void update(std::string_view text);

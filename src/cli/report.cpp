@@ -99,7 +99,7 @@ base::Result<Source> read_source(const std::string& path, std::optional<answer::
   return Source(std::move(text));
 }
 
-/// Reads all inputs before any simulation, to report a mistake in the last file at once.
+/// Reads all inputs before any simulation, to report a mistake in the last file early.
 base::Result<std::vector<Source>> read_sources(const ReportArguments& arguments) {
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   std::vector<Source> sources;

@@ -1,4 +1,4 @@
-// Reads the records in the folder of a run, and writes reports about the run there, during the run and at its end.
+// Reads the records in the folder of a run, during the run or later, and writes the run's results there at its end.
 #pragma once
 
 #include <string>

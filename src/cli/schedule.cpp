@@ -196,7 +196,7 @@ void add_schedule(CLI::App& program, Action& action) {
                                       answer::list_of_solvers());
   add_request(*command, arguments->request);
   add_count_option(*command, "--pick", arguments->pick, 1, max_picked,
-                   "number of the schedule of pareto to write to -o FILE");
+                   "number of the front's schedule to write to -o FILE");
   add_mpi_options(*command, arguments->mpi);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write the schedule, or the front (.json, .svg), to FILE");
