@@ -98,7 +98,7 @@ TEST(Check, NamesFalseBounds) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(
       result.out,
-      AllOf(StartsWith("<stdin>: valid; but a claim in the file is false\n"),
+      AllOf(StartsWith("<stdin>: valid, but a claim in the file is false\n"),
             HasSubstr("\nfalse claim: bounds.makespan: 10 is above this schedule's 9\n"),
             HasSubstr(
                 "\nfalse claim: optimal.makespan: true, but the schedule's 9 does not equal the file's bound 10\n")));
@@ -153,19 +153,19 @@ TEST(Check, ReadsCsvWithItsProblem) {
 TEST(Check, ReportsDetectedFormats) {
   const ProgramResult problem = run_program({"check", "-"}, {.input = small_problem});
   EXPECT_EQ(problem.exit_code, 2);
-  EXPECT_EQ(problem.err, "<stdin>: this is a problem, not a schedule; create one with: dovetail schedule -\n");
+  EXPECT_EQ(problem.err, "<stdin>: this is a problem, not a schedule; create a schedule with: dovetail schedule -\n");
   const ProgramResult nothing = run_program({"check", "-"}, {.input = "hello"});
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_EQ(nothing.err,
-            "<stdin>:1:1: not a schedule; accepted: JSON (starts with a brace), a FlexFusion trace (with a bracket), a "
-            "PyTorch "
-            "CSV (with an action such as 0F0)\n");
+            "<stdin>:1:1: not a schedule; it must start with a brace (JSON), a bracket (FlexFusion trace) or an action "
+            "such as 0F0 (PyTorch CSV)\n");
   EXPECT_EQ(run_program({"check", "-", "--format", "zz"}).err,
             "dovetail: 'zz' is not a schedule format; accepted: json, trace, csv\n");
   const ProgramResult instance = run_program({"check", "exp5"});
   EXPECT_EQ(instance.exit_code, 2);
-  EXPECT_EQ(instance.err,
-            "dovetail: 'exp5' is a problem, not a schedule; create one with: dovetail schedule exp5 -o exp5.json\n");
+  EXPECT_EQ(
+      instance.err,
+      "dovetail: 'exp5' is a problem, not a schedule; create a schedule with: dovetail schedule exp5 -o exp5.json\n");
   const ProgramResult format = run_program({"check", trace_of("exp5"), "--format", "svg"});
   EXPECT_EQ(format.exit_code, 2);
   EXPECT_EQ(format.err, "dovetail: svg files can be written, but not read; accepted: json, trace, csv\n");

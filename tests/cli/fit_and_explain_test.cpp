@@ -159,7 +159,7 @@ TEST(Explain, NamesChangesThatGain) {
       result.out,
       ContainsRegex("\nthis plan +[0-9.]+ s per iteration; fits, [0-9.]+ GiB free on device 0 in actor_[a-z]+\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nbest plan +[0-9.]+ s per iteration"));
-  EXPECT_THAT(result.out, ContainsRegex("\nSingle changes that make it faster:\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nSingle changes that make the plan faster:\n"));
   EXPECT_THAT(result.out,
               ContainsRegex("actor_infer on node 0: [0-9]-[0-9] while reference_infer is on node 0: [0-9]-[0-9]: "));
   EXPECT_THAT(result.out, ContainsRegex("\nhand-over +[0-9.]+ s +[0-9.]+ s"));
@@ -223,7 +223,7 @@ TEST(Explain, NamesChangesThatMakeAPlanFit) {
   ASSERT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, ContainsRegex("\nthis plan +does NOT fit: actor_[a-z]+ is short by [0-9.]+ GiB on device 0 "));
   EXPECT_THAT(text.out, ContainsRegex("\nIn actor_[a-z]+, device 0 holds [0-9.]+ GiB of "));
-  EXPECT_THAT(text.out, Not(HasSubstr("make it faster")));
+  EXPECT_THAT(text.out, Not(HasSubstr("make the plan faster")));
   const json object = json::parse(explain(job, plan).out);
   EXPECT_FALSE(object["fits"].get<bool>());
   EXPECT_GT(object["limit"]["missing_bytes"].get<std::int64_t>(), 0);

@@ -158,18 +158,19 @@ TEST_P(WrongValues, AreRejectedWithAcceptedValues) {
 
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongValues,
-    testing::Values(WrongValue{"--chains", "0", "must be an integer from 1 to 4096, got '0'"},
-                    WrongValue{"--chains", "two", "must be an integer from 1 to 4096, got 'two'"},
-                    WrongValue{"--iterations", "1e6", "must be an integer from 1 to 1000000000000, got '1e6'"},
-                    WrongValue{"--threads", "-1", "must be an integer from 1 to 1024, got '-1'"},
-                    WrongValue{"--seed", "-3", "must be an integer from 0 to 18446744073709551615, got '-3'"},
-                    WrongValue{"--time-limit", "soon",
-                               "'soon' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h"},
-                    WrongValue{"--time-limit", "0",
-                               "'0' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h"},
-                    WrongValue{"--memory-cap", "much",
-                               "'much' is not a number; accepted: a number from 0 to 1000000000000"},
-                    WrongValue{"--memory-cap", "-1", "'-1' is negative; accepted: a number from 0 to 1000000000000"}));
+    testing::Values(
+        WrongValue{"--chains", "0", "must be an integer from 1 to 4096, got '0'"},
+        WrongValue{"--chains", "two", "must be an integer from 1 to 4096, got 'two'"},
+        WrongValue{"--iterations", "1e6", "must be an integer from 1 to 1000000000000, got '1e6'"},
+        WrongValue{"--threads", "-1", "must be an integer from 1 to 1024, got '-1'"},
+        WrongValue{"--seed", "-3", "must be an integer from 0 to 18446744073709551615, got '-3'"},
+        WrongValue{
+            "--time-limit", "soon",
+            "'soon' is not a duration; accepted: more than 0 and at most 1e7 seconds, such as 30, 500ms, 2m or 1h"},
+        WrongValue{"--time-limit", "0",
+                   "'0' is not a duration; accepted: more than 0 and at most 1e7 seconds, such as 30, 500ms, 2m or 1h"},
+        WrongValue{"--memory-cap", "much", "'much' is not a number; accepted: a number from 0 to 1000000000000"},
+        WrongValue{"--memory-cap", "-1", "'-1' is negative; accepted: a number from 0 to 1000000000000"}));
 
 TEST(Schedule, ExceededCapacityWritesNothing) {
   const TemporaryFolder folder;

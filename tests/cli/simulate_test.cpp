@@ -132,8 +132,8 @@ TEST(Simulate, SearchesAPlanIfNoneIsGiven) {
   const ProgramResult result = run_program(
       {"simulate", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, ContainsRegex("\nlower bound +[0-9.]+ m?s( with no more fusion than this "
-                                        "plan)? \\(analytical model\\)"));
+  EXPECT_THAT(result.out, ContainsRegex("\nlower bound +[0-9.]+ m?s( for plans with no more fusion than "
+                                        "this one)? \\(analytical model\\)"));
   EXPECT_THAT(result.out, ContainsRegex("\nPlan \\(the first one of dovetail plan\\):\ntask +devices +layout "));
 }
 

@@ -298,7 +298,7 @@ TEST_F(ForecastCommand, ShowsTheCourseOfTheRun) {
   const ProgramResult result = forecast({"--steps", "500", "--lengths", "500:3", "--pause", "100:5m"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("\nwall-clock +[0-9.]+ (min|h) for 500 steps\n"));
-  EXPECT_THAT(result.out, ContainsRegex("\nof which +25.0 min in pauses\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\npauses +25.0 min of the wall-clock time\n"));
   EXPECT_THAT(result.out, ContainsRegex("\n0-499 +A +co-located +given "));
   EXPECT_THAT(result.out, ContainsRegex("\n +499 +3x +153[0-9] +- +A "));
 }

@@ -122,7 +122,7 @@ TEST(Stub, RejectsInputsThatCannotBeReplayed) {
   const std::string input = two_models_problem;
   const std::pair<std::vector<std::string>, std::string> rejected[] = {
       {{input, "--tick", "0s"},
-       "--tick: '0s' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h"},
+       "--tick: '0s' is not a duration; accepted: more than 0 and at most 1e7 seconds, such as 30, 500ms, 2m or 1h"},
       {{input, "--tick", "9e6s"}, "the schedule cannot be replayed at 9e+15 ns per tick: "},
       {{input, "--transport", "mail"}, "threads"},
       {{input, "--resume"}, "--resume and --stub cannot be combined"},

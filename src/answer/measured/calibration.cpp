@@ -138,9 +138,10 @@ std::string summary_text(const Calibration& calibration) {
   std::string text = line("mean absolute error",
                           [](const measure::ErrorSummary& one) { return fmt::format("{:.1f}%", 100 * one.mean); });
   if (!fitted.worst_name.empty())
-    text += line("worst phase of at least 10% of its row", [](const measure::ErrorSummary& one) {
-      return fmt::format("{:.1f}% ({})", 100 * one.worst_phase, one.worst_name);
-    });
+    text +=
+        line("worst error of a phase that takes at least 10% of its iteration", [](const measure::ErrorSummary& one) {
+          return fmt::format("{:.1f}% ({})", 100 * one.worst_phase, one.worst_name);
+        });
   text += line("rank correlation",
                [](const measure::ErrorSummary& one) { return fmt::format("{:.3f}", one.rank_correlation); });
   if (!calibration.left_out)

@@ -1,5 +1,4 @@
-// Compares the phase times in a trainer's log with the prediction for the job and plan that ran, also while the log
-// grows.
+// Compares the phase times in a trainer's log, finished or growing, with the prediction for the job and plan that ran.
 #pragma once
 
 #include <concepts>
@@ -37,8 +36,8 @@ auto options_of(const T*) {
       option("skip", &T::skip, Count{0, 1'000'000'000}, "warm-up steps to leave out (default 2, fewer in short runs)"));
 }
 
-/// A phase of a followed run is slow only if it takes at least this many times its prediction. follow() has the full
-/// condition.
+/// A phase of a followed run is slow only if it takes at least this many times its prediction. See follow() for the
+/// full condition.
 inline constexpr double slow_factor = 2;
 
 /// Prediction for a run, and the comparison with it.
@@ -50,7 +49,7 @@ struct MeasuredPrediction {
                          ///< comparison
   std::vector<std::vector<std::string>> fused;  ///< groups of task names; the plan runs each group as one phase
   std::optional<ImportedJob> imported;          ///< set if the job is a trainer's configuration
-  std::optional<plan::Plan> own_plan;           ///< plan of the trainer's configuration, if that is what ran
+  std::optional<plan::Plan> own_plan;  ///< plan of the trainer's configuration; nullopt if the request has a plan
   measure::MeasuredComparison comparison;
 };
 
@@ -74,9 +73,9 @@ struct MeasuredAnswer {
 /// instead of an Error.
 base::Result<MeasuredAnswer> answer_to(const MeasuredRequest& request, const Callbacks& callbacks);
 
-/// Checks before the logs are read whether the request can produce a measurement file. Returns the reason if it cannot,
-/// because its job or plan is standard input; otherwise nullopt. A measurement file refers to its job and plan by path,
-/// or embeds the job and plan of a trainer's configuration.
+/// Returns a reason if the request cannot produce a measurement file because its job or plan is standard input;
+/// otherwise nullopt. Call this before the logs are read. A measurement file refers to its job and plan by path, or
+/// embeds the job and plan of a trainer's configuration.
 std::optional<std::string> find_measurement_fault(const MeasuredRequest& request);
 
 /// Returns the run as the content of a dovetail/measurement@1 file: JSON if `path` ends in .json, otherwise YAML.
@@ -100,10 +99,10 @@ struct FollowOptions {
 
 /// Follows the single log of `request` until `callbacks.cancellation` requests a stop.
 ///
-/// Passes a line per finished step to `options.on_line`, with the measured and predicted seconds of its phases. The
-/// line of a step with a validation or a checkpoint says only that. A phase is slow if it takes at least slow_factor
-/// times its prediction, and exceeds the prediction by more than notable_share of the predicted iteration. Each slow
-/// phase gets another line, except in these steps and in warm-up steps.
+/// Passes a line per finished step to `options.on_line`, with the measured and predicted seconds of its phases. For a
+/// step with a validation or a checkpoint, the line says only that the step is skipped. A phase is slow if it takes at
+/// least slow_factor times its prediction, and exceeds the prediction by more than notable_share of the predicted
+/// iteration. Each slow phase gets another line, except in skipped steps and in warm-up steps.
 ///
 /// Returns the answer for the part of the log that was read, with the slow phases; nullopt if the log has no step.
 /// Errors: an unreadable job, plan or log. A malformed line is reported and skipped. REQUIRES: exactly one log, and not

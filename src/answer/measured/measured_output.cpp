@@ -183,7 +183,10 @@ std::string slow_phases_text(const MeasuredAnswer& answer) {
   if (!answer.followed || !answer.predicted) return "";
   const std::string steps = counted(static_cast<std::int64_t>(*answer.followed), "step");
   if (answer.slow_phases.empty())
-    return fmt::format("\nin the {} followed, no phase took at least {:g} times its prediction\n", steps, slow_factor);
+    return fmt::format(
+        "\nin the {} followed, no phase was slow (at least {:g} times its prediction, and above it by over 2% of the "
+        "iteration)\n",
+        steps, slow_factor);
   std::vector<std::string> phases;
   for (const SlowPhase& phase : answer.slow_phases)
     phases.push_back(fmt::format("{} in {}", measure::phase_title(phase.phase), phase.steps));

@@ -27,7 +27,7 @@ struct Alternative {
 };
 
 /// Returns all allowed alternatives. The unchanged configuration comes first, with the name "as configured". Errors:
-/// the input cannot be read or is not a trainer's configuration, or its trainer has no other alternative.
+/// the input cannot be read or is not a trainer's configuration, or its trainer supports none of the allowed changes.
 base::Result<std::vector<Alternative>> list_alternatives(const JobInput& input, const trainers::Allowed& allowed,
                                                          const Callbacks& callbacks);
 

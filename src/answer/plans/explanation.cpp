@@ -171,7 +171,7 @@ Table changes_table(const ExplanationAnswer& answer) {
 /// Changes that make the plan fit only together.
 std::string repair_text(const ExplanationAnswer& answer, const Change& repair) {
   std::string text = fmt::format(
-      " Together, these changes do, at {} ({} per iteration), and leave {} free in {}:\n",
+      " Together, these changes make it fit: {1} per iteration ({0}), {2} free in {3}:\n",
       signed_seconds(repair.iteration_seconds - answer.explanation.estimate.iteration_seconds),
       seconds_text(repair.iteration_seconds), gibibytes(repair.margin), task_name(answer, repair.min_margin_task));
   for (const std::size_t task : repair.tasks) {
@@ -188,12 +188,12 @@ Sections changes_sections(const ExplanationAnswer& answer) {
                                  ? "\nNo single change that was tried before the search stopped"
                                  : "\nNo single change (of one task, of two tasks side by side, or of fusion)";
   if (explanation.fits()) {
-    if (explanation.changes.empty()) return of_all + " makes it faster.\n";
-    return "\nSingle changes that make it faster:\n" + changes_table(answer);
+    if (explanation.changes.empty()) return of_all + " makes the plan faster.\n";
+    return "\nSingle changes that make the plan faster:\n" + changes_table(answer);
   }
   if (!explanation.changes.empty())
-    return "\nSingle changes that make it fit, cheapest first:\n" + changes_table(answer);
-  const std::string none = of_all + " makes it fit.";
+    return "\nSingle changes that make the plan fit, cheapest first:\n" + changes_table(answer);
+  const std::string none = of_all + " makes the plan fit.";
   return explanation.repair ? none + repair_text(answer, *explanation.repair) : none + "\n";
 }
 
@@ -221,14 +221,15 @@ Sections steps_sections(const ExplanationAnswer& answer, const planner::Comparis
                     critical(step.critical.here, step.seconds.here), critical(step.critical.there, step.seconds.there),
                     max_text(step)});
   }
-  return "\nActivities (only seconds on the critical path count):\n" + Table{{{"activity", Align::left},
-                                                                              {"this plan"},
-                                                                              {"best plan"},
-                                                                              {"lost"},
-                                                                              {"critical"},
-                                                                              {"critical in best"},
-                                                                              {"main cause", Align::left}},
-                                                                             rows};
+  return "\nActivities (only time on the critical path lengthens the iteration):\n" +
+         Table{{{"activity", Align::left},
+                {"this plan"},
+                {"best plan"},
+                {"lost"},
+                {"critical"},
+                {"critical in best"},
+                {"main cause", Align::left}},
+               rows};
 }
 
 /// The devices with the most idle time.

@@ -214,7 +214,7 @@ Table changes_table(const ExportAnswer& answer) {
     const std::string value = change.change.removes ? "(removed)" : change.change.set.value;
     table.rows.push_back({change.change.set.key, value, change.reason});
     for (const trainers::Setter& more : change.change.with)
-      table.rows.push_back({more.key, more.value, "set together with it"});
+      table.rows.push_back({more.key, more.value, "set together with the setting above"});
   }
   return table;
 }

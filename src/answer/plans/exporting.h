@@ -41,8 +41,7 @@ auto options_of(const T*) {
       option("to", &T::trainer, String{"TRAINER"},
              "trainer, such as verl or nemo-rl (default: trainer of base or job)"),
       option("format", &T::format, Choice{}, "file with the changes, or one line per setting (default {})"),
-      option("allow", &T::allowed, String{"WHAT"},
-             "trainer settings that may change: backend, mode or both (repeatable)"));
+      option("allow", &T::allowed, String{"WHAT"}, "trainer settings that may change: backend, mode or backend,mode"));
 }
 
 /// Change of a setting, and the effect of omitting it.

@@ -37,7 +37,7 @@ struct FittedPlan {
 struct FitAnswer {
   predict::Scenario scenario;
   /// The given plan or the plan of the trainer's configuration. For a job file without a plan, the fastest plan found
-  /// that fits, otherwise the one that comes closest to fitting. nullopt if no plan was found.
+  /// that fits or, if none fits, the one closest to fitting. nullopt if no plan was found.
   std::optional<FittedPlan> plan;
   std::optional<planner::JobFit> job;  ///< result of the search; nullopt if no search was needed
   Outcome outcome = Outcome::done;

@@ -97,7 +97,7 @@ Sections open_lengths_sections(const OpenLengths& lengths) {
       "cap. Iteration times:\n\n",
       counted(lengths.cap, "token"), 100 * default_share);
   all += Table{columns, rows};
-  all += found ? choice_text(lengths) : fmt::format("For a single figure, {}.\n", how_to_specify);
+  all += found ? choice_text(lengths) : fmt::format("For a single prediction, {}.\n", how_to_specify);
   if (!lengths.fits_at_cap) all += "If all responses reach the cap, the plan does not fit; see dovetail fit.\n";
   return all;
 }

@@ -20,7 +20,7 @@ Json nearest_json(const plan::Job& job, const planner::NearestPlan& nearest);
 /// Adds `stopped_by`, "time" or "interrupt", if the ranking was cut short.
 void add_stopped_by(const planner::Ranking& ranking, Json& object);
 
-/// Adds `efficiency_reason`: the chosen efficiencies and why they were chosen.
+/// Adds `efficiency_reason`: why the efficiencies were chosen, the cluster's GPU types, and the memory conventions.
 void add_efficiency_reason(const predict::Software& software, Json& object);
 
 /// Adds `not_modelled`: settings that predictions ignore, if there are any.
@@ -35,8 +35,8 @@ Json parts_json(const workflow::Workflow& workflow, const predict::TaskMemory& m
 /// Returns the fusions of the plan, each with the seconds that its tasks take fused and separately.
 Json fusion_json(const plan::Job& job, const predict::Estimate& estimate);
 
-/// Returns the name of the layer profile and, for each task with a model, the source of its times: the profile or the
-/// roofline model.
+/// Returns the name of the layer profile and, for each task with a model, the source of its times: the profile within
+/// or beyond its range, or the roofline model. Generation has two entries: decode steps and other passes.
 Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses);
 /// Adds `profile`, the profile_json of the plan, if the job has a layer profile.
 void add_profile(const predict::Scenario& scenario, const plan::Plan& plan, Json& object);

@@ -42,12 +42,12 @@ struct PredictionAnswer {
 double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
 /// Reads the job and the plan, and predicts. Removes fusion from the plan unless `fused`. Without `plan`, uses the plan
-/// of the trainer's configuration; for a job file, that is an Error.
+/// of the trainer's configuration; a job file is then an Error.
 base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::optional<Input>& plan, bool fused,
                                             const Callbacks& callbacks);
 
-/// Errors: input that cannot be read. A plan that does not fit is predicted, too. If response lengths are unknown,
-/// their mean is assumed to be default_share of their cap.
+/// Also predicts plans that do not fit. Errors: input that cannot be read. If response lengths are unknown, their mean
+/// is assumed to be default_share of their cap.
 base::Result<PredictionAnswer> answer_to(const PredictionRequest& request, const Callbacks& callbacks);
 
 /// Table of the activities with their times and memory, and the costs of an iteration.

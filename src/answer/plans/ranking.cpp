@@ -201,7 +201,7 @@ base::Result<RankingAnswer> rank_job(const RankingRequest& request, const Callba
 
 base::Result<RankingAnswer> answer_to(const RankingRequest& request, const Callbacks& callbacks) {
   if (request.allowed.empty() && request.alternative > 0)
-    return base::bad_input("--way needs --allow, which defines the ways to run the job");
+    return base::bad_input("--way needs --allow, which defines the variants");
   return request.allowed.empty() ? rank_job(request, callbacks, true) : rank_alternatives(request, callbacks, rank_job);
 }
 

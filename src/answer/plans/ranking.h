@@ -24,7 +24,9 @@ struct RankingRequest {
   int simulated = default_simulated;
   PlanSearchOptions search = {};
   std::vector<std::string> allowed = {};  ///< settings of a trainer's configuration that may change, see allowed_of
-  int alternative = 0;                    ///< number of the alternative to report on, from 1; 0: the fastest
+  /// Number of the alternative to report on, from 1. 0: the fastest if it is over 2% faster than the unchanged
+  /// configuration, otherwise the unchanged configuration.
+  int alternative = 0;
   /// Processes that share the search, or null. All must make the same request, and all get the same answer.
   const parallel::Exchange* exchange = nullptr;
   /// Called with the best plan so far and its job, whenever the search finds a better one.
@@ -40,9 +42,9 @@ auto options_of(const T*) {
                            "number of tied plans to simulate and rank by simulated time (default {})"),
                     group(&T::search),
                     option("allow", &T::allowed, String{"WHAT"},
-                           "settings to vary, too: backend, mode (GPU sharing) or backend,mode"),
+                           "also try another backend, mode (GPU sharing) or both (backend,mode)"),
                     option("way", &T::alternative, Count{0, 1000},
-                           "number of the variant of --allow to report on (default {}: fastest)"),
+                           "number of the --allow variant to report on (default {}: fastest)"),
                     unlisted(&T::exchange), unlisted(&T::on_better));
 }
 

@@ -172,7 +172,7 @@ std::string flips_text(const RankingAnswer& answer) {
     return answer.all_inputs_tried ? "\nNo single input, halved or doubled, makes another of these plans the best.\n"
                                    : "";
   std::string text = answer.all_inputs_tried ? "\nInputs that would change the choice:\n"
-                                             : "\nInputs that would change the choice, of those tried in time:\n";
+                                             : "\nInputs that would change the choice (not all were tried):\n";
   for (const planner::Flip& flip : answer.flips)
     text += fmt::format("  {} x {:g}: plan {} ({}) is {} faster\n", flip.input, flip.factor, flip.plan + 1,
                         name_of(answer.ranking.plans[flip.plan].placement), percent(flip.gain));

@@ -25,9 +25,9 @@ using Figures = std::function<std::vector<ProgressField>()>;
 struct Callbacks {
   const parallel::Cancellation* cancellation = nullptr;  ///< request to stop and return the best result so far
   std::function<base::Status()> on_read = {};            ///< all input has been read; an Error cancels the question
-  std::function<void(std::string)> on_label = {};        ///< new name of the current work
+  std::function<void(std::string)> on_label = {};        ///< name of the work from now on, such as the job
   std::function<void(const Figures&)> on_figures = {};   ///< progress of a search
-  std::function<void(std::string_view)> on_work = {};    ///< current activity, as text
+  std::function<void(std::string_view)> on_work = {};    ///< what is being done, such as "proving bounds"
   std::function<void(std::string_view)> on_note = {};    ///< remark about the input that is not an error
 };
 

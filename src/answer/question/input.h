@@ -45,7 +45,7 @@ struct JobInput : Input {
   bool operator==(const JobInput&) const = default;
 };
 
-/// Whether the request names a job.
+/// Whether a job is given, by path or as text.
 inline bool is_given(const JobInput& job) { return !job.path.empty() || job.text.has_value(); }
 /// Whether any option is set that only a trainer's configuration accepts.
 inline bool has_import_options(const JobInput& job) {

@@ -13,11 +13,12 @@ namespace dovetail::answer {
 /// JSON object that keeps the order of its keys.
 using Json = nlohmann::ordered_json;
 
-/// Returns `decimal` as a JSON number: an integer if possible, otherwise the nearest double, which prints as the same
-/// decimal if that has at most 15 digits.
+/// Returns `decimal` as a JSON number: an integer if possible, otherwise the nearest double. The double prints as the
+/// same decimal if `decimal` has at most 15 digits.
 Json json_number(const std::string& decimal);
-/// Returns a time in `unit`, or an amount of memory in the file's unit of activation, as a JSON number (json_number).
+/// Returns a time in `unit` as a JSON number (json_number).
 Json json_time(base::Ticks time, base::TimeUnit unit);
+/// Returns memory in the unit of the problem's `activation` as a JSON number (json_number).
 Json json_memory(base::Memory memory);
 /// Returns JSON null for nullopt.
 Json json_memory(const std::optional<base::Memory>& memory);

@@ -30,7 +30,7 @@ namespace dovetail::answer {
 
 /// Option without a value: the member is true if the option is given.
 struct Flag {};
-/// File to read (Input), "-" for standard input; a vector accepts any number. `kind` names the value in help.
+/// File to read (Input), "-" for standard input; a vector accepts any number of files. `kind` names the value in help.
 struct File {
   std::string_view kind = "FILE";
 };

@@ -19,8 +19,8 @@ base::Result<double> parse_seconds(std::string_view text) {
     const double time = number * seconds;
     if (time > 0 && time <= max_seconds) return time;
   }
-  return base::bad_input(
-      fmt::format("'{}' is not a duration; give seconds, or a number with a unit: 500ms, 30s, 2m, 1h", text));
+  return base::bad_input(fmt::format(
+      "'{}' is not a duration; accepted: more than 0 and at most 1e7 seconds, such as 30, 500ms, 2m or 1h", text));
 }
 
 }  // namespace dovetail::answer

@@ -86,7 +86,7 @@ void fuse_generation(const FusionRequest& target) {
   else
     target.notes.push_back("generation is not fused with inference: " +
                            predict::find_migration_fault(target.scenario, plan, choice)
-                               .value_or("no threshold is faster than running both stages in sequence"));
+                               .value_or("no threshold makes fusion faster than running both stages in sequence"));
 }
 
 /// Applies the requested fusion to the plan, or adds a note on why it is impossible.
@@ -119,7 +119,7 @@ base::Result<ChosenPlan> choose_plan(const ChosenPlanOptions& options, const Inp
   ChosenPlan chosen;
   if (!loaded.plan || ranked) {
     auto ranking =
-        find_plans(scenario, search, job, "; see dovetail fit, or give --plan to simulate a plan that does not fit");
+        find_plans(scenario, search, job, "; see dovetail fit, or give --plan to use a plan that does not fit");
     if (ranking.ok())
       chosen.ranking = std::move(ranking).value();
     else if (!loaded.plan || ranking.error().failure != base::Failure::infeasible)

@@ -39,10 +39,11 @@ auto options_of(const T*) {
              "length factors by step, such as 0:1,500:2.5,1000:4, or a CSV file"),
       option("mean", &T::mean, String{"GROWTH"}, "mean response in tokens by step, such as 500:2000"),
       option("p50", &T::median, String{"GROWTH"}, "median response in tokens by step, such as 500:1500"),
-      option("cap", &T::cap, String{"TOKENS"}, "cap of responses: tokens, keep (default if lengths vary) or scale"),
+      option("cap", &T::cap, String{"TOKENS"},
+             "response cap: tokens, keep (default if some, not all, reach it), scale"),
       option("pause", &T::pauses, String{"STEPS:TIME"},
              "pause for checkpoints or evaluation, such as 100:5m (repeatable)"),
-      option("restart", &T::restart, Seconds{}, "time to switch plans (default: none)"),
+      option("restart", &T::restart, Seconds{}, "time that a switch of plans takes (default: 0)"),
       option("searches", &T::searches, Count{0, 100},
              "number of lengths to search plans for; 0: keep the plan (default {})"),
       group(&T::search));

@@ -90,9 +90,9 @@ std::string sums_text(const ForecastAnswer& answer) {
       fmt::format("wall-clock      {} for {}\n", long_time(forecast.seconds), counted(forecast.steps, "step"));
   text += fmt::format("cost            {}\n", cost_text(answer, forecast.seconds));
   if (forecast.pause_seconds > 0)
-    text += fmt::format("of which        {} in pauses\n", long_time(forecast.pause_seconds));
+    text += fmt::format("pauses          {} of the wall-clock time\n", long_time(forecast.pause_seconds));
   if (forecast.restart_seconds > 0)
-    text += fmt::format("of which        {} to switch plans\n", long_time(forecast.restart_seconds));
+    text += fmt::format("plan switches   {} of the wall-clock time\n", long_time(forecast.restart_seconds));
   return text;
 }
 
@@ -233,7 +233,7 @@ Sections sections(const ForecastAnswer& answer) {
                   counted(answer.steps, "step"), job.workload.samples(),
                   percent(answer.scenario.software.efficiency.error), efficiency_text(answer.scenario.software));
   if (forecast.spans.empty()) {
-    text += forecast.overflow ? "The plan does not fit: " + overflow_text(answer, *forecast.overflow) + ".\n"
+    text += forecast.overflow ? "The plan cannot run: " + overflow_text(answer, *forecast.overflow) + ".\n"
                               : "No plan fits.\n";
     return text + plans_text(answer) + not_modelled_text(job.not_modelled);
   }

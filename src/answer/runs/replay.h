@@ -85,7 +85,7 @@ template <std::same_as<ReplayRequest> T>
 auto options_of(const T*) {
   return options<T>(
       unlisted(&T::input), unlisted(&T::search),
-      option("tick", &T::tick, Seconds{}, "time of a tick with --stub (default 20ms), else of the shortest op"),
+      option("tick", &T::tick, Seconds{}, "--stub: time of a tick (default 20ms) or, if none, of the shortest op"),
       option("transport", &T::transport, Choice{}, "ranks of --stub: threads or Gloo processes (default {})"),
       group(&T::run), unlisted(&T::launch));
 }
@@ -99,7 +99,7 @@ auto options_of(const T*) {
 struct ReplayAnswer {
   ReplaySource source;
   ReplayTransport transport = ReplayTransport::threads;
-  double ns_per_tick = 0;                             ///< ns of the replay per tick or ns of the source's schedule
+  double ns_per_tick = 0;                             ///< replayed ns per tick (or per ns) of the source's schedule
   pipeline::Schedule schedule;                        ///< as replayed, in ns
   std::vector<std::vector<execute::ReplayedOp>> ops;  ///< [rank]; one rank per device
   execute::ReplayFigures figures;

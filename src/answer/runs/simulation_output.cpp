@@ -260,9 +260,9 @@ std::string iteration_text(const SimulationAnswer& answer) {
   text += fmt::format("iteration       {} simulated; {} analytical ({})\n", seconds_text(simulation.iteration_seconds),
                       seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
   if (answer.bound)
-    text +=
-        fmt::format("lower bound     {1}{0} (analytical model)\n",
-                    answer.plan.fusion.any() ? " with no more fusion than this plan" : "", seconds_text(*answer.bound));
+    text += fmt::format("lower bound     {1}{0} (analytical model)\n",
+                        answer.plan.fusion.any() ? " for plans with no more fusion than this one" : "",
+                        seconds_text(*answer.bound));
   const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
   text += fmt::format("lengths         {} (seed {}): {} to {}",
                       counted(static_cast<std::int64_t>(simulation.draws.size()), "draw"), answer.seed,

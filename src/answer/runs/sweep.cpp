@@ -16,7 +16,8 @@ using study::SweepInput;
 /// Checks the options that need no input.
 base::Status check(const SweepRequest& request) {
   if (request.over == SweepInput::nodes && request.plan)
-    return base::bad_input("--over nodes and --plan cannot be combined: plans are searched for each number of nodes");
+    return base::bad_input(
+        "--over nodes and --plan cannot be combined: each number of nodes gets the best plan found for it");
   if (request.over != SweepInput::length && request.cap) return base::bad_input("--cap needs --over length");
   return {};
 }

@@ -1,4 +1,4 @@
-// Varies one parameter of a job or of its plan, and compares the costs.
+// Varies one input of a job or its plan, and compares the costs.
 #pragma once
 
 #include <concepts>
@@ -30,7 +30,7 @@ auto options_of(const T*) {
       option("values", &T::values, String{"LIST"},
              "comma-separated values, such as 5%,20% (threshold) or 0.5,2 (length)"),
       option("cap", &T::cap, String{"TOKENS"}, "response cap for --over length: tokens, keep, or scale (default)"),
-      option("simulate", &T::simulate, Flag{}, "simulate every point, too (always for threshold)"),
+      option("simulate", &T::simulate, Flag{}, "also simulate every point (always for threshold)"),
       option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
       group(&T::search));
 }

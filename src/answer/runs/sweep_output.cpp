@@ -107,7 +107,7 @@ std::string note_of(const Sweep& sweep, std::size_t point) {
   return fmt::format("{}", fmt::join(notes, ", "));
 }
 
-/// "38 to 4 instances", "38 to 4 instances in 2 of 3 draws", "nothing": samples that a threshold moves.
+/// Samples that a threshold moves, and the number of instances: "38 to 4", "38 to 4 in 2 of 3 draws", "nothing".
 std::string moved_text(const SweepFigures& figures) {
   if (!figures.migrations || figures.migrations->migrating == 0) return "nothing";
   const study::Migrations& moved = *figures.migrations;
@@ -262,7 +262,7 @@ std::string overflow_text(const SweepAnswer& answer) {
   if (!answer.sweep.overflow) return "";
   const SweepPoint& point = answer.sweep.points[*answer.sweep.overflow];
   const SweepFigures& figures = *point.figures;
-  return fmt::format("\nAt {} the plan does not fit: short by {}; {} needs {} of {} on device {}.\n",
+  return fmt::format("\nAt {0} the plan does not fit: short by {1}; {2} needs {3}, but device {5} has {4}.\n",
                      label_of(answer.sweep, point), gibibytes(figures.missing), task_name(answer, figures),
                      gibibytes(figures.needed), gibibytes(figures.usable), figures.device);
 }

@@ -63,8 +63,8 @@ base::Status find_plan(const TrainingRunRequest& request, const Callbacks& callb
       loaded.plan = std::move(*read);
       answer.plan_path = input->path;
     } else {
-      notify_note(callbacks,
-                  "searching for another plan, because this one cannot be used: " + base::to_text(read.error()));
+      notify_note(callbacks, "searching for another plan, because the existing one cannot be used: " +
+                                 base::to_text(read.error()));
     }
   }
   ChosenPlanOptions options;

@@ -279,7 +279,7 @@ std::string splits_text(const study::WhatIfs& what_ifs) {
 }
 
 constexpr std::string_view legend =
-    "  devices: training + rollout, if they are split; age: policy versions between sampling and training, over all "
+    "  devices: training + rollout, if they are split; age: policy versions between sampling and training, mean over "
     "tokens;\n  stale: tokens sampled by an older policy than the one being trained; partial rollout at P%: generation "
     "ends when P%\n  of the prompts in flight have all their responses. Alternatives are simulated; for partial "
     "rollout, only generation is.\n  Part of a fusion's gain may come from one hand-over of data instead of one per "

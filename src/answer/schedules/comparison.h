@@ -18,7 +18,7 @@ namespace dovetail::answer {
 struct ComparisonRequest {
   Input problem;
   std::vector<std::string> solvers = {};  ///< empty: the registry's default set
-  bool all = false;                       ///< run every solver instead
+  bool all = false;                       ///< run every solver; `solvers` must be empty
   fuse::Objective objective = fuse::SolveOptions{}.objective;
   int robustness_percent = fuse::SolveOptions{}.robustness_percent;
   ScheduleSearchOptions search = {};
@@ -35,7 +35,7 @@ auto options_of(const T*) {
       option("draws", &T::draws, Count{1, 1'000'000}, "number of random draws of durations (default {})"));
 }
 
-/// Schedules are tested with durations that vary randomly by up to each of these amounts, in thousandths.
+/// Maximum random variations of durations, in thousandths, with which each schedule is tested.
 inline constexpr std::array variations{50, 100};
 
 /// Result of one solver.
@@ -56,7 +56,7 @@ struct ComparisonAnswer {
   int draws = 0;
   std::string baseline_name;            ///< solver that speed-ups are relative to
   std::optional<base::Ticks> baseline;  ///< makespan of that solver; nullopt if it does not apply or was not run
-  std::vector<ComparedSolver> rows;     ///< in the order of the request; if it names no solver, of the registry
+  std::vector<ComparedSolver> rows;     ///< in the order of `solvers` or, if it is empty, of the registry
   std::vector<InapplicableSolver> inapplicable;
   bool complete = true;  ///< false: some solvers were not run, or their results are incomplete and left out
   Outcome outcome = Outcome::done;

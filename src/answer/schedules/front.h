@@ -1,4 +1,4 @@
-// Pareto front of makespan and peak activation: the schedules that no other schedule found matches or beats in both.
+// Pareto front of makespan and peak activation: schedules that no other found schedule matches or beats in both.
 #pragma once
 
 #include <optional>
@@ -22,15 +22,15 @@ struct FrontRequest {
   const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains; null: none
 };
 
-/// Converts a request with Objective::pareto. An option that a front does not support is an Error. REQUIRES: the
-/// objective is pareto.
+/// Converts a schedule request to a request for its front. An option that a front does not support is an Error.
+/// REQUIRES: the objective is pareto.
 base::Result<FrontRequest> front_of(const ScheduleRequest& request);
 
 /// Schedule of the front with its bounds.
 struct FrontSchedule {
   fuse::Solved solved;
-  base::Ticks makespan_bound;  ///< lower bound for schedules with at most this peak
-  base::Memory peak_bound;     ///< lower bound for schedules with at most this makespan
+  base::Ticks makespan_bound;  ///< lower bound on the makespan of schedules with at most this schedule's peak
+  base::Memory peak_bound;     ///< lower bound on the peak of schedules with at most this schedule's makespan
 
   const pipeline::Evaluation& evaluation() const { return solved.solution.evaluation; }
   /// Whether it is proven that no schedule with at most this peak has a shorter makespan.
@@ -51,8 +51,8 @@ struct ReferenceSchedule {
 struct FrontAnswer {
   ScheduleQuestion question;
   std::optional<Impossible> impossible;  ///< set if no schedule can fit; then nothing is searched
-  /// Sorted by increasing makespan and decreasing peak. If no schedule was found that fits, only the one that comes
-  /// closest to fitting.
+  /// Sorted by increasing makespan and decreasing peak. If none of the schedules found fits, only the one closest to
+  /// fitting.
   std::vector<FrontSchedule> schedules;
   std::vector<ReferenceSchedule> references;
   std::vector<fuse::PeakBoundStep> peak_bound;  ///< lower bound on the peak by makespan; empty unless requested
@@ -73,7 +73,7 @@ base::Result<FrontAnswer> answer_to(const FrontRequest& request, const Callbacks
 
 /// Table of the front, or the reason why no front exists.
 Sections sections(const FrontAnswer& answer);
-/// A dovetail/pareto-report@1 object, or a dovetail/schedule-report@1 object if no schedule fits.
+/// A dovetail/pareto-report@1 object, or a dovetail/schedule-report@1 object if `impossible` is set.
 std::string to_json(const FrontAnswer& answer);
 
 /// The front as a dovetail/pareto@1 file with a complete dovetail/schedule@1 per schedule.

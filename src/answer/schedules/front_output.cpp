@@ -156,7 +156,7 @@ Sections sections(const FrontAnswer& answer) {
   if (answer.impossible) return impossible_sections(question, *answer.impossible);
   const fuse::Solved& first = answer.schedules.front().solved;
   if (!first.excess.empty())
-    return Sections("no schedule found fits in memory; the closest one:\n") + excess_table(first.excess) +
+    return Sections("none of the schedules found fits in memory; the closest one:\n") + excess_table(first.excess) +
            min_capacity_sections(question.named.problem);
   const auto count = static_cast<std::int64_t>(answer.schedules.size());
   const std::string head =

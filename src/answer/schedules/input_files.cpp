@@ -39,14 +39,14 @@ base::Error neither_file_nor_instance(const std::string& name) {
 }
 
 base::Error problem_in_place_of_schedule(const std::string& name) {
-  return base::bad_input(
-      fmt::format("'{0}' is a problem, not a schedule; create one with: dovetail schedule {0} -o {0}.json", name));
+  return base::bad_input(fmt::format(
+      "'{0}' is a problem, not a schedule; create a schedule with: dovetail schedule {0} -o {0}.json", name));
 }
 
 base::Error no_schedule(const std::string& path) {
   return {base::Failure::bad_input, path, 1, 1,
-          "not a schedule; accepted: JSON (starts with a brace), a FlexFusion trace (with a bracket), a PyTorch CSV "
-          "(with an action such as 0F0)"};
+          "not a schedule; it must start with a brace (JSON), a bracket (FlexFusion trace) or an action such as 0F0 "
+          "(PyTorch CSV)"};
 }
 
 /// Returns an Error if a CSV, which holds one pipeline, is read as a schedule of a problem with several. The reader's
@@ -152,7 +152,7 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
            "pareto --pick N -o FILE";
   }
   if (start.find(pipeline::problem_format) < start.find(pipeline::schedule_format)) {
-    return fmt::format("this is a problem, not a schedule; create one with: dovetail schedule {}", path);
+    return fmt::format("this is a problem, not a schedule; create a schedule with: dovetail schedule {}", path);
   }
   if (timeline::is_chrome_trace(content)) {
     return fmt::format(

@@ -42,9 +42,8 @@ base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<s
 /// character.
 std::optional<ScheduleFormat> format_of_content(std::string_view content);
 
-/// Returns a message that says what `content` is and what to do with it, if it is a problem, a Chrome trace, a picture
-/// or another known file instead of a schedule. `path` is the path that the user gave. nullopt if the content is not
-/// recognized.
+/// If `content` is a problem, a Pareto front, a Chrome trace or an SVG picture instead of a schedule, returns a message
+/// that says so and what to do. `path` is the path that the user gave. nullopt for any other content.
 std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
 
 /// Returns the Dovetail format that the key `format` of `content` names, without its version: "dovetail/job". Empty if
@@ -95,11 +94,12 @@ base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipel
 base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text,
                                               const Callbacks& callbacks);
 
-/// Returns the first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
+/// Returns an Error (Failure::invalid) for the first rule that the schedule breaks, at its place in the file. If it
+/// breaks none, returns ScheduleFile::activation_mismatch if that is set.
 base::Status check_valid(const LoadedSchedule& loaded);
 
-/// Parses the schedule in `text` like load_schedule, and validates it. `problem` is read by read_problem; nullopt: not
-/// given.
+/// Parses the schedule in `text` like load_schedule, and validates it. `problem` is read by read_problem; nullopt: the
+/// problem in the file, or one inferred from it.
 base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem,
                                                  const Callbacks& callbacks);
 

@@ -16,8 +16,8 @@ namespace dovetail::answer {
 /// REQUIRES: the schedule is valid.
 base::Result<std::vector<pipeline::Program>> programs_of(const pipeline::Schedule& schedule);
 
-/// Reads the programs in a folder and checks them with pipeline::check for each kind of message delivery. An Error
-/// (Failure::invalid) points to the faulty instruction. A missing or malformed file is an Error, too.
+/// Reads the programs in a folder and checks them with pipeline::check for each kind of message delivery. Errors: a
+/// missing or malformed file, and a faulty program (Failure::invalid, at the faulty instruction if there is one).
 base::Result<std::vector<pipeline::Program>> load_programs(const std::string& folder);
 
 /// Returns a table of the ops, messages and memory of each rank.

@@ -28,7 +28,7 @@ struct ScheduleRequest {
   std::string solver{default_solver().name};
   Objective objective = Objective::makespan;
   int robustness_percent = fuse::SolveOptions{}.robustness_percent;
-  std::optional<std::string> deadline = std::nullopt;  ///< in the problem's unit
+  std::optional<std::string> deadline = std::nullopt;  ///< a time in the problem's unit
   std::optional<Input> from = std::nullopt;            ///< schedule to start the search from
   ScheduleSearchOptions search = {};
   const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains; null: none
@@ -40,7 +40,7 @@ auto options_of(const T*) {
   return options<T>(
       option("PROBLEM", &T::problem, File{"PROBLEM"}, "problem file, bundled instance, or '-' for stdin"),
       option("solver", &T::solver, String{"SOLVER"}, "solver (default {}: the best of all that apply)"),
-      option("objective", &T::objective, Choice{}, "first objective (default {}); pareto: trade-off of both"),
+      option("objective", &T::objective, Choice{}, "primary objective (default {}); pareto: front of both"),
       option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
       option("deadline", &T::deadline, String{"TIME"},
              "find the lowest peak with makespan <= TIME (problem's time unit)"),

@@ -115,7 +115,7 @@ std::string remarks_text(const ScheduleQuestion& question, const ScheduleRemarks
     text +=
         fmt::format("lower bound on the makespan at this peak: {}\n", time_with_unit(*remarks.makespan_at_peak, unit));
   if (remarks.varied)
-    text += fmt::format("durations varied by 5%: makespan {} (median), {} (95th percentile)\n",
+    text += fmt::format("durations varied by up to 5%: makespan {} (median), {} (95th percentile)\n",
                         format_thousandths_rounded(remarks.varied->median_thousandths, unit),
                         format_thousandths_rounded(remarks.varied->percentile_95_thousandths, unit));
   return text;

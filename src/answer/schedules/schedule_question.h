@@ -45,7 +45,7 @@ base::Result<fuse::SolveOptions> options_of_search(const ScheduleQuestion& quest
 /// Reasons why no schedule can satisfy the request.
 struct Impossible {
   std::vector<pipeline::CapacityExcess> excess;  ///< devices on which a single micro-batch does not fit
-  bool misses_deadline = false;                  ///< the deadline is before the lower bound of the makespan
+  bool misses_deadline = false;                  ///< the deadline is before the lower bound on the makespan
 };
 
 /// Returns nullopt if some schedule might satisfy the request.
@@ -65,7 +65,7 @@ struct SearchInput {
 base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
                                             const parallel::Exchange* exchange, int chains, const Callbacks& callbacks);
 
-/// Returns the capacity of each device below which no schedule fits: resident memory plus one micro-batch of one
+/// Returns, for each device, the capacity below which no schedule fits: resident memory plus one micro-batch of one
 /// pipeline.
 std::vector<base::Memory> min_capacities(const pipeline::Problem& problem);
 /// Shows min_capacities as a line, or as a table if devices differ.

@@ -18,8 +18,8 @@ std::string clean_text(std::string_view text);
 /// Replaces each code point that is not printable ASCII with '?'.
 std::string ascii_text(std::string_view text);
 
-/// Cuts `text` to `width` code points, including `ellipsis`. A text that is cut ends with `ellipsis`, unless that alone
-/// is wider than `width`.
+/// Cuts `text` to `width` code points, including `ellipsis`. A text that is cut ends with `ellipsis`, unless the
+/// ellipsis alone is wider than `width`.
 std::string shorten(std::string_view text, std::size_t width, std::string_view ellipsis);
 
 /// Returns a number with its noun, which is given in the singular: "1 device", "3 micro-batches".

@@ -65,7 +65,7 @@ TEST(Explanation, MakesNoClaimsAboutUntriedChangesWhenStopped) {
   EXPECT_THAT(texts(sections(answer)), HasSubstr("No single change (of one task, of two tasks side by side"));
   answer.explanation.ranking.cut_short = parallel::EndedBy::time;
   EXPECT_THAT(texts(sections(answer)),
-              HasSubstr("No single change that was tried before the search stopped makes it faster.\n"));
+              HasSubstr("No single change that was tried before the search stopped makes the plan faster.\n"));
 }
 
 TEST(Explanation, AcceptsAPlanAsText) {

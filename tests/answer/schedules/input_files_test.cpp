@@ -99,7 +99,7 @@ TEST(NamedFormat, IsTheKeyOfTheDocument) {
 
 TEST(DescribeOtherContent, RecognizesOtherFiles) {
   EXPECT_THAT(*describe_other_content(tiny, "t.yaml"),
-              HasSubstr("this is a problem, not a schedule; create one with: dovetail schedule t.yaml"));
+              HasSubstr("this is a problem, not a schedule; create a schedule with: dovetail schedule t.yaml"));
   EXPECT_THAT(*describe_other_content("<svg/>", "t.svg"), HasSubstr("this is an SVG picture"));
   EXPECT_EQ(describe_other_content("hello", "t"), std::nullopt);
 }
