@@ -41,16 +41,15 @@ std::vector<std::string_view> gpu_names();
 
 /// Finds a bundled GPU by name, or by the name that nvidia-smi prints ("NVIDIA H100 80GB HBM3"). Case, dashes,
 /// underscores, spaces and a final GB do not matter ("h100-80gb"). The memory size may be left out if one size is usual
-/// ("A100" is A100-80). The Error for an unknown name has no position.
-/// It lists all names and suggests a similar one if there is one.
+/// ("A100" is A100-80). The Error for an unknown name has no position. It lists all names and suggests a similar one.
 ///
 /// The specifications are from data sheets, except Gpu::memory, which the driver reports. Peak speeds are without
 /// sparsity; if a data sheet has only the sparse value, it is halved. Links are those of the SXM or OAM board in an
 /// 8-GPU server: the sum of all NVLink or Infinity Fabric links in one direction.
 ///
 /// A GB200 or GB300 is one of the two GPUs of a superchip, so it has half of the superchip's link to the CPU. The GPUs
-/// of names with PCIe, L, A10, A30, A6000 or RTX have only PCIe links. The bandwidth of H20-141 is that of the same
-/// memory on H200: its maker states none. The memory bandwidth of B200 is 7.7 TB/s, computed from the bus that the
+/// of names with PCIe, L, A10, A30, A6000 or RTX have only PCIe links. The maker of H20-141 states no bandwidth of its
+/// memory, so it is assumed to equal H200's. The memory bandwidth of B200 is 7.7 TB/s, computed from the bus that the
 /// driver reports, not the data sheet's 8 TB/s (pull request 4002 of pytorch/ao).
 base::Result<Gpu> find_gpu(std::string_view name);
 

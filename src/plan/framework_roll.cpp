@@ -65,6 +65,7 @@ Framework roll_megatron() {
   framework.training = "roll-megatron";
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
   add_of_actor(all_offloaded(), framework);
+  add_of_actor(stepped_on_devices(), framework);
   add_of_actor(layout<&Layout::zero, 1, 0>(TaskKind::train), framework);
   add_of_actor(layout<&Layout::zero, 0, 1>(TaskKind::infer), framework);
   return framework;
