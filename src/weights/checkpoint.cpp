@@ -49,7 +49,7 @@ base::Error nothing_to_read(const fs::path& folder) {
   std::string has;
   for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json", "model.gguf"}) {
     std::error_code ignored;
-    if (fs::exists(folder / other, ignored)) has = fmt::format(" it has {}, which is not supported;", other);
+    if (fs::exists(folder / other, ignored)) has += fmt::format(" it has {}, which is not supported;", other);
   }
   return {base::Failure::bad_input, folder.string(), 0, 0,
           fmt::format("the folder has no safetensors weights;{} accepted: {}, or {} and the files that it names", has,

@@ -57,6 +57,9 @@ TEST(Checkpoint, ReportsOtherFormats) {
                                   "model.safetensors.index.json and the files that it names");
   folder.write("pytorch_model.bin", "");
   EXPECT_THAT(error_of(folder), HasSubstr("it has pytorch_model.bin, which is not supported; accepted: "));
+  folder.write("model.gguf", "");
+  EXPECT_THAT(error_of(folder), HasSubstr("weights; it has pytorch_model.bin, which is not supported; it has "
+                                          "model.gguf, which is not supported; accepted: "));
 }
 
 TEST(Checkpoint, RejectsAnInvalidIndex) {
