@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "fuse/portfolio.h"
 #include "fuse/search/stop_request.h"
 #include "fuse/solver.h"
@@ -114,6 +115,7 @@ class ParetoSearch {
       if (progress.iterations_per_second > 0)
         progress.seconds_left = left * options_.chains / progress.iterations_per_second;
     }
+    progress.seconds_left = limit_seconds_left(options_, progress.seconds_left, base::seconds_since(begin_));
     options_.on_progress(progress);
   }
 

@@ -188,6 +188,19 @@ TEST(Pareto, ReportsEachNewScheduleAndProgress) {
   for (const Solution& solution : front) EXPECT_TRUE(is_covered(joined, solution.evaluation));
 }
 
+TEST(Pareto, ReportsNoMoreTimeLeftThanItsLimit) {
+  SolveOptions options;
+  options.iterations = 1'000'000'000'000;
+  options.time_limit_seconds = 0.5;
+  int reports = 0;
+  options.on_progress = [&](const Progress& progress) {
+    ++reports;
+    EXPECT_LE(progress.seconds_left, 0.5);
+  };
+  solve_pareto(pipeline::find_instance("exp9")->problem, options);
+  EXPECT_GT(reports, 0);
+}
+
 TEST(Pareto, HasOnePointIfBothBoundsAreMet) {
   // One device and one micro-batch: only one schedule exists.
   const Problem problem = test::problem_of(1, {test::chain_model("only", {0}, 1, 2, 3)});

@@ -176,6 +176,7 @@ TEST(Annealing, ALongRunStopsAtItsTimeLimit) {
   SolveOptions options;
   options.iterations = 1'000'000'000'000;
   options.time_limit_seconds = 0.05;
+  options.on_progress = [](const Progress& progress) { EXPECT_LE(progress.seconds_left, 0.05); };
   const Answer answer = solve_annealing(pipeline::find_instance("exp9")->problem, options);
   EXPECT_EQ(std::get<Solution>(answer).stopped_by, pipeline::StoppedBy::time);
 }

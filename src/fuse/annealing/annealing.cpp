@@ -189,9 +189,10 @@ class Annealing {
       std::int64_t iterations = 0;
       for (const Walk& walk : walks_) iterations += walk.iterations;
       const AnnealingMetric& best = best_walk().best.metric();
+      const double seconds_left = static_cast<double>(planned_ - done_) * seconds / static_cast<double>(done_);
       options_.on_progress({goal == Goal::latency ? "latency" : "memory", best.makespan, best.peak, done_, planned_,
                             static_cast<double>(iterations) / seconds,
-                            static_cast<double>(planned_ - done_) * seconds / static_cast<double>(done_)});
+                            limit_seconds_left(options_, seconds_left, seconds)});
     }
     if (options_.cancellation && options_.cancellation->requested())
       stopped_ = StoppedBy::interrupt;

@@ -162,11 +162,10 @@ void Rounds::gather(const std::function<bool(const ChainBest&)>& good, std::size
 void Rounds::show_progress(std::string_view phase) const {
   const ChainBest& now = chain_bests_[best()];
   const double speed = static_cast<double>(done_) / std::max(seconds(), 1e-9);
-  double seconds_left = done_ > 0 ? static_cast<double>(planned_ - done_) / speed : 0;
-  if (options_.time_limit_seconds)
-    seconds_left = std::min(seconds_left, std::max(0.0, *options_.time_limit_seconds - seconds()));
+  const double seconds_left = done_ > 0 ? static_cast<double>(planned_ - done_) / speed : 0;
   options_.on_progress({phase, base::Ticks(now.makespan), base::Memory(now.peak), done_, planned_,
-                        speed * static_cast<double>(options_.chains), seconds_left});
+                        speed * static_cast<double>(options_.chains),
+                        limit_seconds_left(options_, seconds_left, seconds())});
 }
 
 }  // namespace dovetail::fuse

@@ -21,6 +21,11 @@ Memory total_excess(const Solution& solution, std::optional<Memory> cap) {
 
 }  // namespace
 
+double limit_seconds_left(const SolveOptions& options, double estimate, double seconds) {
+  if (!options.time_limit_seconds) return estimate;
+  return std::min(estimate, std::max(0.0, *options.time_limit_seconds - seconds));
+}
+
 Rank rank_of(Memory excess, Ticks makespan, Memory peak, const SolveOptions& options) {
   if (options.objective == Objective::memory && !options.deadline)
     return {excess.count(), peak.count(), makespan.count(), 0};

@@ -27,7 +27,7 @@ struct Progress {
   std::int64_t iterations = 0;          ///< iterations done per chain
   std::int64_t iterations_planned = 0;  ///< iterations of the whole run per chain
   double iterations_per_second = 0;     ///< speed of all chains together
-  double seconds_left = 0;              ///< estimated from the speed so far; 0: unknown
+  double seconds_left = 0;              ///< estimated from the speed and the time limit; 0: unknown
 };
 
 struct Solution;
@@ -80,6 +80,9 @@ struct SolveOptions {
   /// Called with the best solution so far whenever there is a better one, from the calling thread.
   std::function<void(const Solution&)> on_better;
 };
+
+/// Returns the estimated seconds that a search still takes, at most those that its time limit leaves after `seconds`.
+double limit_seconds_left(const SolveOptions& options, double estimate, double seconds);
 
 /// A schedule of `problem` that is valid, except that it may exceed the capacity: an order of the ops of `graph` and
 /// the earliest times that the order allows.
