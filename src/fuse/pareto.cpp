@@ -136,7 +136,7 @@ class ParetoSearch {
     // A search that used up its share of the time leaves the shares of the others untouched.
     if (found.stopped_by == StoppedBy::time) is_cut_ = true;
     // With several processes, each sees a cancellation at a different time, so only the result of the search counts.
-    const bool cancelled = !options_.exchange && options_.cancellation && options_.cancellation->requested();
+    const bool cancelled = !options_.is_shared() && options_.cancellation && options_.cancellation->requested();
     if (stop_.is_late(begin_)) stopped_ = StoppedBy::time;
     if (cancelled || found.stopped_by == StoppedBy::interrupt) stopped_ = StoppedBy::interrupt;
     if (deadline) searched_until_.push_back(*deadline);

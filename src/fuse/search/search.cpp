@@ -229,10 +229,10 @@ class Search {
     proof.work = options_.proof_work;
     if (options_.time_limit_seconds && *options_.time_limit_seconds < brief_seconds) proof.work = 0;
     proof.known_peak = Memory(best.peak);
-    if (!options_.exchange) proof.cancellation = options_.cancellation;  // all processes need the same target
+    if (!options_.is_shared()) proof.cancellation = options_.cancellation;  // all processes need the same target
     peak_target_ = peak_activation_bound(problem_, Ticks(deadline), proof).count();
     rounds_.gather([deadline](const ChainBest& chain_best) { return chain_best.makespan <= deadline; }, rounds_.best());
-    const bool chosen_by_time = !options_.iterations && options_.time_limit_seconds && !options_.exchange;
+    const bool chosen_by_time = !options_.iterations && options_.time_limit_seconds && !options_.is_shared();
     // The work so far must not have depended on the number of planned iterations.
     const bool depended = !headroom_.empty() || depends_on_plan_;
     const std::int64_t done = rounds_.done();
@@ -445,7 +445,7 @@ Answer solve_search(const Problem& problem, const SolveOptions& options) {
     if (auto* solution = std::get_if<Solution>(&answer)) starts.push_back(std::move(*solution));
   }
   // There is only time for the best of the starts, which one chain can hold.
-  if (!stop.is_shared() && in_time.requested()) settled.chains = 1;
+  if (!settled.is_shared() && in_time.requested()) settled.chains = 1;
   settled.cancellation = options.cancellation;
   if (options.time_limit_seconds)
     settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));

@@ -18,7 +18,7 @@ bool StopRequest::poll() {
 }
 
 bool StopRequest::is_late(std::chrono::steady_clock::time_point begin) const {
-  if (options_.exchange || !options_.time_limit_seconds) return false;
+  if (options_.is_shared() || !options_.time_limit_seconds) return false;
   return base::seconds_since(begin) >= *options_.time_limit_seconds;
 }
 

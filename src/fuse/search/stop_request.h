@@ -16,17 +16,14 @@ class StopRequest {
   /// `options` must outlive this object.
   explicit StopRequest(const SolveOptions& options) : options_(options) {}
 
-  /// Whether several processes share the search.
-  bool is_shared() const { return options_.exchange && options_.exchange->ranks > 1; }
-
   /// Returns whether to stop: some process received a request, or one is lost. All processes must call this the same
   /// number of times.
   bool poll();
   /// Result of the last poll().
   bool is_requested() const { return is_requested_; }
 
-  /// Whether the time limit since `begin` has passed. Always false with options.exchange, whose processes would have to
-  /// agree on it.
+  /// Whether the time limit since `begin` has passed. Always false with several processes, which would have to agree on
+  /// it.
   bool is_late(std::chrono::steady_clock::time_point begin) const;
 
   /// Calls `make`, which may end early if this process receives a stop request. Returns whether the result of `make`
@@ -35,7 +32,7 @@ class StopRequest {
   template <class Make>
   bool completes(const Make& make) {
     make();
-    return !is_shared() || !poll();
+    return !options_.is_shared() || !poll();
   }
 
   /// Returns the error of a lost process, or nullopt.

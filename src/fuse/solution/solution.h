@@ -79,6 +79,9 @@ struct SolveOptions {
 
   /// Called with the best solution so far whenever there is a better one, from the calling thread.
   std::function<void(const Solution&)> on_better;
+
+  /// Whether several processes share the search.
+  bool is_shared() const { return exchange && exchange->ranks > 1; }
 };
 
 /// Returns the estimated seconds that a search still takes, at most those that its time limit leaves after `seconds`.

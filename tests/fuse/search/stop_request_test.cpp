@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,6 @@ TEST(StopRequest, SingleProcessUsesItsCancellation) {
   EXPECT_FALSE(StopRequest(options).poll());
   options.cancellation = &cancellation;
   StopRequest stop(options);
-  EXPECT_FALSE(stop.is_shared());
   EXPECT_FALSE(stop.poll());
   cancellation.request();
   EXPECT_FALSE(stop.is_requested());
@@ -31,6 +31,16 @@ TEST(StopRequest, SingleProcessUsesItsCancellation) {
   EXPECT_TRUE(stop.is_requested());
   // No other process can have got further.
   EXPECT_TRUE(stop.completes([] {}));
+}
+
+TEST(StopRequest, OnlyASingleProcessChecksTheTimeLimit) {
+  for (const int ranks : {1, 2}) {
+    const auto group = test::connect_threads(ranks);
+    SolveOptions options;
+    options.time_limit_seconds = 0;
+    options.exchange = &group[0];
+    EXPECT_EQ(StopRequest(options).is_late(std::chrono::steady_clock::now()), ranks == 1);
+  }
 }
 
 TEST(StopRequest, OneRequestStopsAll) {
