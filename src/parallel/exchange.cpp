@@ -104,7 +104,6 @@ Result<std::vector<std::string>> gather(const DovetailMpiModule& module, int ran
 }
 
 Result<Exchange> connect(double timeout_seconds) {
-  if (!(timeout_seconds > 0)) return base::bad_input("the timeout for other processes must be above 0 seconds");
   DOVETAIL_TRY(const DovetailMpiModule* const module, load_module());
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
@@ -126,6 +125,7 @@ Result<Exchange> connect(double timeout_seconds) {
 }  // namespace
 
 Result<Exchange> connect_by_mpi(double timeout_seconds) {
+  if (!(timeout_seconds > 0)) return base::bad_input("the timeout for other processes must be above 0 seconds");
   static std::mutex once;
   static std::optional<Result<Exchange>> connected;
   const std::scoped_lock lock(once);

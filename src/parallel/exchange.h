@@ -23,7 +23,7 @@ struct Exchange {
 };
 
 /// Connects the processes that `mpirun` or `srun` started together. A process that was started alone is a group of one.
-/// Only this function loads MPI. The first call connects; later calls return its result.
+/// Only this function loads MPI. The first call with a valid timeout connects; later ones return its result.
 ///
 /// `timeout_seconds` limits every wait for other processes. It must exceed the time that a process spends between two
 /// calls of all_gather, and between the last call and its exit.

@@ -74,5 +74,14 @@ TEST(FindMpiModule, FindsTheModuleOfThisBuild) {
   EXPECT_TRUE(std::ifstream(*file).good());
 }
 
+TEST(ConnectByMpi, AnInvalidTimeoutDoesNotDecideLaterCalls) {
+  const std::string folder = testing::TempDir() + "dovetail unusable module";
+  ASSERT_EQ(std::system(("mkdir -p '" + folder + "'").c_str()), 0);
+  std::ofstream(folder + "/" + dovetail_mpi_module_file) << "no library";
+  const ModulePath path(folder);
+  EXPECT_THAT(to_text(connect_by_mpi(0).error()), HasSubstr("the timeout for other processes must be above 0"));
+  EXPECT_THAT(to_text(connect_by_mpi(1).error()), HasSubstr("cannot be loaded"));
+}
+
 }  // namespace
 }  // namespace dovetail::parallel
