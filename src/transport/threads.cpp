@@ -44,12 +44,11 @@ struct Hub {
   void fail(const Error& error) {
     {
       const std::lock_guard lock(error_mutex);
-      if (first_error) return;
-      first_error = error;
+      if (!first_error) first_error = error;
       failed = true;
     }
     for (auto& mailbox : mailboxes) {
-      // With the lock held, no rank is between its check of `failed` and its wait.
+      // With the lock held, no rank is between its check of `failed` and its wait, and no message is being copied.
       const std::lock_guard lock(mailbox->mutex);
       mailbox->changed.notify_all();
     }
