@@ -18,25 +18,27 @@ namespace {
 constexpr int max_composed_depth = 32;
 constexpr int max_composed_files = 1000;
 
+/// An entry of a `defaults:` list.
+struct DefaultEntry {
+  bool is_self = false;
+  bool is_optional = false;
+  bool is_override = false;
+  std::string group;                   ///< empty: a file in the same folder
+  std::optional<std::string> package;  ///< text after `@`
+  std::vector<std::string> choices;    ///< files to include; empty for null
+  Place place;
+};
+
 /// A composition in progress.
 struct Composition {
   const ConfigurationRequest& request;
   std::string folder;  ///< folder of the configuration, the root of `/name`
   std::vector<Override> overrides;
-  std::map<std::string, std::string> choices;  ///< choice of each group, by name
+  std::map<std::string, DefaultEntry> replacements;  ///< first `override` of each group, by folder and package
+  std::map<std::string, std::string> choices;        ///< choice of each group, by name
   SettingTree tree;
   int depth = 0;
   int files = 0;
-};
-
-/// An entry of a `defaults:` list.
-struct DefaultEntry {
-  bool is_self = false;
-  bool is_optional = false;
-  std::string group;                   ///< empty: a file in the same folder
-  std::optional<std::string> package;  ///< text after `@`
-  std::optional<std::string> choice;   ///< nullopt: null, so nothing is included
-  Place place;
 };
 
 base::Error composition_error(const Composition& composition, const Place& place, std::string message) {
@@ -51,7 +53,8 @@ std::string with_extension(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") ? name : name + ".yaml";
 }
 
-/// Returns the last override that chooses from a group. It may name the group alone or with its package.
+/// Returns the last override on the command line that chooses from the entry's group, or null. It may name the group
+/// alone or with its package.
 const Override* chosen(const Composition& composition, const DefaultEntry& entry) {
   const Override* found = nullptr;
   const std::string name = name_of(entry.group, {});
@@ -80,10 +83,10 @@ std::string with_choices(const Composition& composition, std::string text) {
 }
 
 void read_group(DefaultEntry& entry, std::string_view key) {
-  for (const std::string_view word : {"optional ", "override "}) {
-    if (!key.starts_with(word)) continue;
-    entry.is_optional = entry.is_optional || word.front() == 'o';
-    key.remove_prefix(word.size());
+  for (std::size_t end = key.find(' '); end != std::string_view::npos; end = key.find(' ')) {
+    entry.is_optional = entry.is_optional || key.substr(0, end) == "optional";
+    entry.is_override = entry.is_override || key.substr(0, end) == "override";
+    key.remove_prefix(end + 1);
   }
   const std::size_t at = key.find('@');
   entry.group = key.substr(0, at);
@@ -100,7 +103,7 @@ base::Result<std::vector<DefaultEntry>> read_defaults(const Composition& composi
     if (item.kind == Setting::Kind::string) {
       entry.is_self = item.text == "_self_";
       const std::size_t at = item.text.find('@');
-      entry.choice = item.text.substr(0, at);
+      entry.choices.push_back(item.text.substr(0, at));
       if (at != std::string::npos) entry.package = item.text.substr(at + 1);
       entries.push_back(std::move(entry));
       continue;
@@ -111,13 +114,12 @@ base::Result<std::vector<DefaultEntry>> read_defaults(const Composition& composi
                                "or `_self_`");
     const auto& [key, value] = item.members.front();
     read_group(entry, key);
-    if (key.starts_with("override ") || entry.group.starts_with("hydra")) continue;
+    if (entry.group.starts_with("hydra")) continue;
     std::vector<Setting> choices = value.items;
     if (value.kind != Setting::Kind::list) choices.push_back(value);
-    for (const Setting& choice : choices) {
-      entries.push_back(entry);
-      if (choice.kind != Setting::Kind::null) entries.back().choice = choice.text;
-    }
+    for (const Setting& choice : choices)
+      if (choice.kind != Setting::Kind::null) entry.choices.push_back(choice.text);
+    entries.push_back(std::move(entry));
   }
   const auto is_self = [](const DefaultEntry& entry) { return entry.is_self; };
   if (std::none_of(entries.begin(), entries.end(), is_self)) {
@@ -145,6 +147,18 @@ std::string package_of(const DefaultEntry& entry, const std::string& outer) {
   return join_package(outer, group);
 }
 
+/// Returns the folder of a group in a file of `folder`.
+std::string group_folder(const Composition& composition, const DefaultEntry& entry, const std::string& folder) {
+  return entry.group.starts_with('/') ? join_path(composition.folder, entry.group.substr(1))
+                                      : join_path(folder, entry.group);
+}
+
+/// Returns what identifies a group: its folder and its package.
+std::string group_key(const Composition& composition, const DefaultEntry& entry, const std::string& folder,
+                      const std::string& package) {
+  return group_folder(composition, entry, folder) + "@" + package_of(entry, package);
+}
+
 /// Returns the package named in the leading comment lines: `# @package _global_`.
 std::optional<std::string> package_header(std::string_view content) {
   while (content.starts_with('#') || content.starts_with('\n')) {
@@ -164,22 +178,15 @@ std::optional<std::string> package_header(std::string_view content) {
 base::Status compose_file(Composition& composition, const std::string& path, const std::string& content,
                           std::string package);
 
-base::Status compose_entry(Composition& composition, DefaultEntry entry, const std::string& folder,
-                           const std::string& package) {
+base::Status compose_choice(Composition& composition, const DefaultEntry& entry, std::string choice,
+                            const std::string& folder, const std::string& package) {
   if (!entry.group.empty()) {
-    if (const Override* one = chosen(composition, entry)) {
-      entry.choice = one->value->text;
-      entry.place = one->place;
-    }
-    if (!entry.choice) return {};
-    entry.choice = with_choices(composition, *entry.choice);
-    composition.choices[name_of(entry.group, {})] = *entry.choice;
+    choice = with_choices(composition, choice);
+    composition.choices[name_of(entry.group, {})] = choice;
   }
-  if (!entry.choice) return {};
-  const std::string name = with_extension(entry.group.empty() ? *entry.choice : entry.group + "/" + *entry.choice);
-  const std::string path = name.starts_with('/') && !entry.choice->starts_with('/')
-                               ? join_path(composition.folder, name.substr(1))
-                               : join_path(folder, name);
+  const std::string name = with_extension(choice);
+  const std::string path = entry.group.empty() ? join_path(folder, name)
+                                               : join_path({}, group_folder(composition, entry, folder) + "/" + name);
   const base::Result<std::string> content = composition.request.read(path);
   if (!content.ok()) {
     if (entry.is_optional) return {};
@@ -189,6 +196,24 @@ base::Status compose_entry(Composition& composition, DefaultEntry entry, const s
   }
   return compose_file(composition, path, *content,
                       entry.group.empty() && !entry.package ? package : package_of(entry, package));
+}
+
+base::Status compose_entry(Composition& composition, DefaultEntry entry, const std::string& folder,
+                           const std::string& package) {
+  if (!entry.group.empty()) {
+    const auto replacement = composition.replacements.find(group_key(composition, entry, folder, package));
+    if (replacement != composition.replacements.end()) {
+      entry.choices = replacement->second.choices;
+      entry.place = replacement->second.place;
+    }
+    if (const Override* one = chosen(composition, entry)) {
+      entry.choices = {one->value->text};
+      entry.place = one->place;
+    }
+  }
+  for (const std::string& choice : entry.choices)
+    DOVETAIL_CHECK(compose_choice(composition, entry, choice, folder, package));
+  return {};
 }
 
 base::Status compose_file(Composition& composition, const std::string& path, const std::string& content,
@@ -211,7 +236,11 @@ base::Status compose_file(Composition& composition, const std::string& path, con
   if (const Setting* member = find_member(setting, "defaults")) defaults = *member;
   remove_setting(setting, "defaults");
   DOVETAIL_TRY(const std::vector<DefaultEntry> entries, read_defaults(composition, defaults));
+  for (const DefaultEntry& entry : entries)
+    if (entry.is_override)
+      composition.replacements.emplace(group_key(composition, entry, folder_of(path), package), entry);
   for (const DefaultEntry& entry : entries) {
+    if (entry.is_override) continue;
     if (!entry.is_self) {
       DOVETAIL_CHECK(compose_entry(composition, entry, folder_of(path), package));
       continue;
@@ -232,6 +261,7 @@ base::Result<SettingTree> compose_configuration(const ConfigurationRequest& requ
   Composition composition{.request = request,
                           .folder = folder_of(request.path),
                           .overrides = {},
+                          .replacements = {},
                           .choices = {},
                           .tree = {},
                           .depth = 0,

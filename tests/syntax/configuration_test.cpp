@@ -72,6 +72,29 @@ TEST(Configuration, OverridesChooseGroups) {
       "folder (--root)");
 }
 
+TEST(Configuration, DefaultsOverrideGroups) {
+  const auto with = [](const std::string& entry, const std::vector<std::string>& words = {}) {
+    return json_of(composed(
+        {{"/conf/main.yaml", "defaults:\n  - base\n  - _self_\n  - " + entry + "\n"},
+         {"/conf/base.yaml",
+          "defaults:\n  - engine: small\n  - optional engine@spare: small\n  - _self_\n  - override engine: fast\n"},
+         {"/conf/engine/small.yaml", "size: 1\n"},
+         {"/conf/engine/large.yaml", "size: 9\n"},
+         {"/conf/engine/fast.yaml", "speed: 2\n"}},
+        words));
+  };
+  EXPECT_EQ(with("override engine: large"), R"({"engine":{"size":9},"spare":{"size":1}})");
+  EXPECT_EQ(with("override /engine@spare: large"), R"({"engine":{"speed":2},"spare":{"size":9}})");
+  EXPECT_EQ(with("override engine: [large, fast]"), R"({"engine":{"size":9,"speed":2},"spare":{"size":1}})");
+  EXPECT_EQ(with("override engine: null"), R"({"spare":{"size":1}})");
+  EXPECT_EQ(with("override engine: large", {"engine=small"}), R"({"engine":{"size":1},"spare":{"size":1}})");
+  // Only the entry with the group decides whether the file may be missing.
+  EXPECT_EQ(with("optional override engine: missing"),
+            "/conf/main.yaml:4:5: cannot read `/conf/engine/missing.yaml`: the file does not exist; accepted: a file "
+            "below the root folder (--root)");
+  EXPECT_EQ(with("override engine@spare: missing"), R"({"engine":{"speed":2}})");
+}
+
 TEST(Configuration, ScalarsFollowPyYaml) {
   EXPECT_EQ(resolved("a: True\nb: 'True'\nc: on\nd: 1_000\ne: \"no\"\nf: null\ng: 1e-6\nh: ~\ni: Yes please\n"),
             R"({"a":true,"b":"True","c":true,"d":1000,"e":"no","f":null,"g":1e-6,"h":null,"i":"Yes please"})");
