@@ -131,7 +131,7 @@ class YamlSettings {
   std::string_view content_;
   int source_;
   std::vector<std::size_t> lines_;
-  std::size_t left_ = max_settings;
+  std::size_t left_ = max_settings + 1;  // 0: too many values
 };
 
 }  // namespace
@@ -238,7 +238,7 @@ base::Result<Setting> setting_of(const base::Document& document, std::string_vie
   YamlSettings reader(content, source);
   Setting setting = reader.read(document.root());
   if (reader.is_too_large())
-    return document.root().error(fmt::format("the file has too many values; accepted: fewer than {}", max_settings));
+    return document.root().error(fmt::format("the file has too many values; accepted: at most {}", max_settings));
   return setting;
 }
 

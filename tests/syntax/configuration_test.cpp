@@ -157,6 +157,12 @@ TEST(Configuration, GrowthIsBounded) {
     yaml += "]\n";
   }
   EXPECT_NE(json_of(composed({{"/conf/main.yaml", yaml}})).find("too many values"), std::string::npos);
+  // The map and the list are values, too.
+  std::string items = "1";
+  for (int i = 1; i < 99'998; ++i) items += ",1";
+  EXPECT_TRUE(composed({{"/conf/main.yaml", "a: [" + items + "]\n"}}).ok());
+  EXPECT_EQ(json_of(composed({{"/conf/main.yaml", "a: [" + items + ",1]\n"}})),
+            "/conf/main.yaml:1:1: the file has too many values; accepted: at most 100000");
   std::string doubling = "a0: 0123456789\n";
   for (int i = 1; i < 40; ++i) {
     const std::string last = "${a" + std::to_string(i - 1) + "}";
