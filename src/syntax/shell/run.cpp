@@ -90,6 +90,18 @@ Flow run_conditional(Shell& shell, const ShellNode& node, std::size_t at) {
   return run_decided(shell, status, node.place, status.code == 0 ? std::function<Flow()>(yes) : no);
 }
 
+Flow run_arms(Shell& shell, const ShellNode& node, const Text& word, std::size_t at);
+
+/// Runs the commands of arm `at` of `case`, then the arms that run after it because of `;&` or `;;&`.
+Flow run_arm(Shell& shell, const ShellNode& node, const Text& word, std::size_t at) {
+  for (;; ++at) {
+    const Flow flow = run(shell, node.children[at]);
+    const std::string& end = node.arms[at].end;
+    if (!flow.is_normal() || end == ";;" || at + 1 >= node.arms.size()) return flow;
+    if (end != ";&") return run_arms(shell, node, word, at + 1);
+  }
+}
+
 /// Runs the matching arm of `case`, starting at arm `at`.
 Flow run_arms(Shell& shell, const ShellNode& node, const Text& word, std::size_t at) {
   const ShellDepth depth(shell, node.place);
@@ -106,12 +118,7 @@ Flow run_arms(Shell& shell, const ShellNode& node, const Text& word, std::size_t
       else
         matches = matches || matches_pattern(characters(text), characters(word));
     }
-    const auto body = [&shell, &node, &word, at] {
-      const Flow flow = run(shell, node.children[at]);
-      const std::string& end = node.arms[at].end;
-      if (!flow.is_normal() || end == ";;" || at + 1 >= node.arms.size()) return flow;
-      return end == ";&" ? run(shell, node.children[at + 1]) : run_arms(shell, node, word, at + 1);
-    };
+    const auto body = [&shell, &node, &word, at] { return run_arm(shell, node, word, at); };
     if (matches) {
       const ExitStatus status{.code = 0, .unknown = {}, .is_effect = false, .defaulted = word.defaulted};
       return run_decided(shell, status, node.place, body);

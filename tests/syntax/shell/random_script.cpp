@@ -252,8 +252,8 @@ class ScriptWriter {
         return block(depth, "while (( " + counter + "++ < 2 )); do", "done");
       case 4:
         line("case " + quoted(depth) + " in");
-        block(depth, pattern() + " | zzz) show first", ";;");
-        block(depth, "\"$a\"*)", one_of(std::array<std::string_view, 2>{";;", ";&"}));
+        for (const std::string& begin : {pattern() + " | zzz) show first", std::string("\"$a\"*)"), pattern() + ")"})
+          block(depth, begin, one_of(std::array<std::string_view, 3>{";;", ";&", ";;&"}));
         return block(depth, "*)", "esac");
       case 5: {
         const std::string name = "f" + std::to_string(counters_++);
