@@ -255,7 +255,8 @@ base::Result<Override> parse_override(const Word& word, const std::vector<std::s
     text.remove_prefix(1);
   }
   const std::size_t equals = text.find('=');
-  const bool is_valid = is_override(word) && (equals != std::string_view::npos || one.kind == Override::Kind::remove);
+  const bool is_valid = is_override(word) && !text.starts_with('+') &&
+                        (equals != std::string_view::npos || one.kind == Override::Kind::remove);
   const auto source = static_cast<std::size_t>(word.place.source);
   if (!is_valid)
     return base::Error{

@@ -22,8 +22,8 @@ struct Override {
   Place place;
 };
 
-/// Returns whether a word has the form of an override: a key and `=`, possibly after `+` or `++`, or `~` and a key.
-/// parse_override() rejects all other words.
+/// Returns whether a word has the form of an override: a key and `=`, possibly after plus signs, or `~` and a key.
+/// parse_override() rejects all other words, and more than two plus signs.
 bool is_override(const Word& word);
 
 /// Parses one override. If part of the value is unknown, the whole value is unknown. The value of a conditional word

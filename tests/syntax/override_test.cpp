@@ -77,6 +77,8 @@ TEST(Override, FormsAreDistinguished) {
     EXPECT_FALSE(is_override(word(text))) << text;
     EXPECT_FALSE(parse_override(word(text), sources).ok()) << text;
   }
+  EXPECT_EQ(base::to_text(parse_override(word("+++a=1"), sources).error()),
+            "run.sh:3:5: `+++a=1` is not an override; accepted: `key=value`, `+key=value`, `++key=value`, `~key`");
 }
 
 TEST(Override, UnknownValuesStayUnknown) {
