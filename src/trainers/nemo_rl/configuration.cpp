@@ -248,11 +248,12 @@ base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std:
   plan::TaskPlan trained{.mesh = draft.trainer, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
   DOVETAIL_TRY(trained.layout, nemo_rl_layout(tree, keys, draft.trainer.count, model));
   const std::string batch_key = keys + ".train_global_batch_size";
-  if (draft.run.mini_batch % trained.layout.data != 0)
+  DOVETAIL_TRY(const std::int64_t mini_batch, count_or(tree, batch_key, draft.run.mini_batch));
+  if (mini_batch % trained.layout.data != 0)
     return setting_error(
         tree, batch_key,
         fmt::format("is {}, which NeMo-RL rejects; accepted: a multiple of {}, the number of data-parallel ranks",
-                    draft.run.mini_batch, trained.layout.data));
+                    mini_batch, trained.layout.data));
   DOVETAIL_TRY(trained.micro_batching, nemo_rl_micro_batching(tree, keys, true));
   DOVETAIL_TRY(trained.offload.optimizer_on_host, nemo_rl_optimizer_on_host(tree, keys));
   // All states leave the devices before the engine wakes. Policy and value model are never on the devices together.

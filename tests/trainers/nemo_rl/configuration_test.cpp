@@ -397,6 +397,7 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
       {"value.dynamic_batching.enabled=true", "is true with DTensor", dtensor_ppo},
       {"value.dtensor_cfg.context_parallel_size=2", "is more than 1", dtensor_ppo},
       {"value.megatron_cfg.enabled=true", "accepted: exactly one of them true", dtensor_ppo},
+      {"value.train_global_batch_size=4", "is 4, which NeMo-RL rejects", dtensor_ppo},
   };
   for (const NemoRlRejection& rejected : all) {
     const base::Result<Import> read = nemo_rl(rejected.file, rejected.overrides);
