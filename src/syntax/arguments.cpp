@@ -86,6 +86,14 @@ std::string words_of(FlagKind kind) {
   }
 }
 
+/// Returns the accepted values of a flag for messages.
+std::string accepted_values(const Flag& flag) {
+  if (flag.accepted.empty()) return words_of(flag.kind);
+  std::vector<std::string_view> values;
+  each_name(flag.accepted, [&](std::string_view each) { values.push_back(each); });
+  return fmt::format("{}", fmt::join(values, ", "));
+}
+
 Setting::Kind kind_of(FlagKind kind) {
   switch (kind) {
     case FlagKind::on:
@@ -236,7 +244,7 @@ class ArgumentReader {
   base::Result<Word> value_of(const Word& word, const Called& called) {
     if (called.value) return Word{.text = *called.value, .place = word.place, .condition = word.condition};
     if (at_ < words_.size() && !looks_like_flag(words_[at_])) return words_[at_++];
-    return error(word, fmt::format("{} has no value; accepted: {}", called.flag->name, words_of(called.flag->kind)));
+    return error(word, fmt::format("{} has no value; accepted: {}", called.flag->name, accepted_values(*called.flag)));
   }
 
   base::Result<Setting> list_of(const Word& word, const Called& called) {
@@ -275,14 +283,10 @@ class ArgumentReader {
       setting.text = *number;
     }
     bool accepted = flag.accepted.empty();
-    std::vector<std::string_view> values;
-    each_name(flag.accepted, [&](std::string_view each) {
-      values.push_back(each);
-      accepted = accepted || each == setting.text;
-    });
+    each_name(flag.accepted, [&](std::string_view each) { accepted = accepted || each == setting.text; });
     if (accepted) return setting;
     return error(word,
-                 fmt::format("{} is {}; accepted: {}", flag.name, base::quote(setting.text), fmt::join(values, ", ")));
+                 fmt::format("{} is {}; accepted: {}", flag.name, base::quote(setting.text), accepted_values(flag)));
   }
 
   std::span<const Flag> flags_;

@@ -59,6 +59,9 @@ TEST(Arguments, RejectWhatArgparseRejects) {
                                                                                      {"--rate", "fast"},
                                                                                      {"--mode", "half"}})
     EXPECT_TRUE(value(texts, "--sleep").starts_with("error: ")) << texts.front();
+  EXPECT_EQ(value({"--train.batch_size"}, "--sleep"), "error: --train.batch_size has no value; accepted: an integer");
+  EXPECT_EQ(value({"--mode"}, "--sleep"), "error: --mode has no value; accepted: full, delta");
+  EXPECT_EQ(value({"--mode", "half"}, "--sleep"), "error: --mode is `half`; accepted: full, delta");
 }
 
 TEST(Arguments, KeepUnknownFlagsAndTheKnownEndOfAPath) {
