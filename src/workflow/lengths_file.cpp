@@ -47,7 +47,7 @@ Result<LengthDistribution> distribution_of(const Counts& counts, const std::stri
   for (const auto& [length, count] : counts) points.push_back({length, count});
   Result<LengthDistribution> distribution = LengthDistribution::of(std::move(points));
   if (distribution.ok()) return distribution;
-  return Error{base::Failure::bad_input, path, 0, 0, std::move(distribution).error().message};
+  return Error{base::Failure::bad_input, path, 1, 1, std::move(distribution).error().message};
 }
 
 bool sounds_like_length(std::string_view name) {

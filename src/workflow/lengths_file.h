@@ -31,7 +31,7 @@ base::Result<LengthDistribution> read_lengths(const base::Node& node, std::strin
 /// object decides the key, and without `column` only keys with numbers count.
 ///
 /// Returns an Error at the header (CSV) or at the object (JSONL) if the column is missing or ambiguous, and at the cell
-/// or row if a length is missing or invalid. A table without a length above 0 is also an Error.
+/// or row if a length is missing or invalid. A table without a length above 0 is an Error at its beginning.
 base::Result<LengthDistribution> parse_length_table(std::string_view content, const std::string& path,
                                                     std::string_view column);
 

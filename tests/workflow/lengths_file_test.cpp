@@ -122,8 +122,8 @@ TEST(LengthTable, ReadsJsonLines) {
 TEST(LengthTable, ReportsMistakesInCsv) {
   const std::string accepted = "; accepted: an integer from 0 to 16777216";
   EXPECT_EQ(table_error(""), "l:1:1: the file is empty; accepted: a header and a row for each length");
-  EXPECT_EQ(table_error("length\n"), "l: there are no lengths; accepted: at least one length greater than 0");
-  EXPECT_EQ(table_error("length\n0\n0\n"), "l: all lengths are 0; accepted: at least one length greater than 0");
+  EXPECT_EQ(table_error("length\n"), "l:1:1: there are no lengths; accepted: at least one length greater than 0");
+  EXPECT_EQ(table_error("length\n0\n0\n"), "l:1:1: all lengths are 0; accepted: at least one length greater than 0");
   EXPECT_EQ(table_error("id,length\na,-1\n"), "l:2:3: the length is `-1`" + accepted);
   EXPECT_EQ(table_error("id,length\na,5.5\n"), "l:2:3: the length is `5.5`" + accepted);
   EXPECT_EQ(table_error("id,length\na,\n"), "l:2:3: the length is ``" + accepted);
