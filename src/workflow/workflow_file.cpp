@@ -191,10 +191,11 @@ Status read_critic(const Node& node, Workload& workload) {
 Status read_sequence_cap(const Node& node, Workload& workload) {
   const std::int64_t prompt = workload.prompt_length.longest();
   DOVETAIL_TRY(workload.sequence_cap, base::read_integer(node, "`sequence_cap`", 2, max_length));
-  if (workload.sequence_cap <= prompt)
-    return node.error(fmt::format(
-        "`sequence_cap` is {}, and prompts have up to {} tokens; accepted: shorter prompts, or a cap from {} to {}",
-        workload.sequence_cap, prompt, prompt + 1, max_length));
+  if (workload.sequence_cap <= prompt) {
+    const std::string caps = prompt < max_length ? fmt::format(", or a cap from {} to {}", prompt + 1, max_length) : "";
+    return node.error(fmt::format("`sequence_cap` is {}, and prompts have up to {} tokens; accepted: shorter prompts{}",
+                                  workload.sequence_cap, prompt, caps));
+  }
   set_responses(workload, workload.response_length);
   return {};
 }

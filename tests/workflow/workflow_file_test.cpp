@@ -243,6 +243,8 @@ TEST(ReadWorkload, PromptAndResponseEndAtTheSequenceCap) {
   EXPECT_THAT(workload_error(lengths + "100"),
               testing::HasSubstr("`sequence_cap` is 100, and prompts have up to 100 tokens; accepted: shorter prompts, "
                                  "or a cap from 101 to 16777216"));
+  EXPECT_THAT(workload_error("prompts: 1, prompt_length: 16777216, response_length: 1, sequence_cap: 9"),
+              testing::EndsWith("and prompts have up to 16777216 tokens; accepted: shorter prompts"));
   // The sum may exceed the maximum length if the cap is below it.
   EXPECT_TRUE(workload("prompts: 1, prompt_length: 2, response_length: 16777215, sequence_cap: 16777216").ok());
 }
