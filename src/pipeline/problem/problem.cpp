@@ -214,6 +214,9 @@ std::optional<std::string> find_fault(const Problem& problem) {
   if (problem.capacity && problem.capacity->size() != devices) return "capacity needs a value for each device";
   if (!all_in_range(problem.resident) || (problem.capacity && !all_in_range(*problem.capacity)))
     return "resident or capacity is negative, or too large";
+  for (std::size_t device = 0; problem.capacity && device < devices; ++device)
+    if ((*problem.capacity)[device] < problem.resident[device])
+      return fmt::format("the capacity of device {} is less than its resident memory", device);
   if (problem.models.empty()) return "there are no models";
   std::set<std::string> names;
   ProblemTotals totals;

@@ -47,6 +47,11 @@ TEST(Problem, EachFaultIsNamed) {
   problem.models[0].microbatches = 1 << 23;
   expect_fault(problem, "with model actor there are more than 1048576 ops");
   problem = sound();
+  problem.resident = {Memory(0), Memory(5)};
+  problem.capacity = {Memory(4), Memory(4)};
+  expect_fault(problem, "the capacity of device 1 is less than its resident memory");
+  problem.capacity->back() = Memory(5);
+  EXPECT_EQ(find_fault(problem), std::nullopt);
   problem = sound();
   problem.models[0].microbatches = 1 << 12;
   problem.models[0].forward[0] = Ticks(base::max_time);
