@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -193,27 +194,33 @@ namespace {
 constexpr std::string_view white_space =
     R"(\x09-\x0D\x20\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
-/// Expands \s, and \S outside character classes, in the expression.
-std::string with_white_space(std::string_view expression) {
-  std::string result;
+/// An expression with \s, and \S outside character classes, expanded.
+struct Expansion {
+  std::string text;
+  std::vector<std::size_t> origins;  ///< [byte of text] offset in the expression that it comes from
+};
+
+Expansion with_white_space(std::string_view expression) {
+  Expansion expanded;
   bool in_class = false;
   for (std::size_t index = 0; index < expression.size(); ++index) {
-    const char character = expression[index];
-    if (character == '\\' && index + 1 < expression.size()) {
+    const std::size_t origin = index;
+    std::string next(1, expression[index]);
+    if (next == "\\" && index + 1 < expression.size()) {
       const char escaped = expression[++index];
       if (escaped == 's')
-        result += in_class ? std::string(white_space) : fmt::format("[{}]", white_space);
+        next = in_class ? std::string(white_space) : fmt::format("[{}]", white_space);
       else if (escaped == 'S' && !in_class)
-        result += fmt::format("[^{}]", white_space);
+        next = fmt::format("[^{}]", white_space);
       else
-        result += {'\\', escaped};
-      continue;
+        next += escaped;
     }
-    if (character == '[') in_class = true;
-    if (character == ']') in_class = false;
-    result += character;
+    if (next == "[") in_class = true;
+    if (next == "]") in_class = false;
+    expanded.text += next;
+    expanded.origins.resize(expanded.text.size(), origin);
   }
-  return result;
+  return expanded;
 }
 
 std::string message_of(int code) {
@@ -253,12 +260,18 @@ Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
 base::Result<Pattern> Pattern::compile(std::string_view expression) {
-  const std::string spelled = with_white_space(expression);
+  const Expansion expanded = with_white_space(expression);
   int code = 0;
   PCRE2_SIZE offset = 0;
-  pcre2_code* compiled = pcre2_compile(as_pcre(spelled), spelled.size(), options, &code, &offset, nullptr);
-  if (compiled == nullptr)
-    return base::bad_input(fmt::format("the expression is invalid at character {}: {}", offset, message_of(code)));
+  pcre2_code* compiled = pcre2_compile(as_pcre(expanded.text), expanded.text.size(), options, &code, &offset, nullptr);
+  if (compiled == nullptr) {
+    const std::size_t origin = offset < expanded.origins.size() ? expanded.origins[offset] : expression.size();
+    const std::string_view before = expression.substr(0, origin);
+    const auto starts_character = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; };
+    return base::bad_input(fmt::format("the expression is invalid after character {}: {}",
+                                       std::count_if(before.begin(), before.end(), starts_character),
+                                       message_of(code)));
+  }
   return Pattern(std::make_unique<Code>(compiled));
 }
 

@@ -29,8 +29,7 @@ struct Range {
 /// in Oniguruma, which tokenizers use. Immutable, so it may be shared between threads.
 class Pattern {
  public:
-  /// Compiles an expression. The Error has no location. Its message gives the offset of the fault in the expression
-  /// with \s expanded.
+  /// Compiles an expression. The Error has no location. Its message gives the number of characters before the fault.
   static base::Result<Pattern> compile(std::string_view expression);
   /// Returns a pattern that matches the text literally.
   static Pattern literal(std::string_view text);

@@ -114,7 +114,10 @@ TEST(Tokenizer, RejectsUnsupportedComponents) {
   EXPECT_THAT(error_with("/pre_tokenizer", R"({"type": "Metaspace"})"),
               HasSubstr("the pre-tokenizer is the string `Metaspace`; accepted: `Sequence`, `Split`"));
   EXPECT_THAT(error_with("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"})"),
-              HasSubstr("the expression is invalid at character 1"));
+              HasSubstr("the expression is invalid after character 1"));
+  EXPECT_THAT(error_with("/pre_tokenizer",
+                         R"({"type": "Split", "pattern": {"Regex": "é[^\\s]\\S\\s+*"}, "behavior": "Isolated"})"),
+              HasSubstr("the expression is invalid after character 11"));
   EXPECT_THAT(error_with("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Kept"})"),
               HasSubstr("`Kept`"));
   EXPECT_THAT(error_with("/post_processor", R"({"type": "RobertaProcessing"})"), HasSubstr("the post-processor is"));
