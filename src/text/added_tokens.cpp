@@ -188,10 +188,12 @@ base::Status add(const Node& node, TextFrame& frame, int depth) {
   DOVETAIL_TRY(const std::string_view type, type_of(node, "a post-processor"));
   if (type == "ByteLevel") return {};
   if (type == template_name) return add_template(node, frame);
-  if (type == "Sequence" && depth < max_depth)
-    return for_each_component(node, "processors",
+  if (type == "Sequence")
+    return for_each_component(node, "processors", depth,
                               [&](const Node& component) { return add(component, frame, depth + 1); });
-  return unknown_type(node, "the post-processor", "`ByteLevel`, `TemplateProcessing`, `Sequence`");
+  return unknown_type(node, "the post-processor",
+                      depth == 0 ? "`ByteLevel`, `TemplateProcessing`, `Sequence`, null"
+                                 : "`ByteLevel`, `TemplateProcessing`, `Sequence`");
 }
 
 }  // namespace

@@ -139,8 +139,9 @@ Result<Split> read_split(const Node& map) {
 
 base::Status PreTokenizer::add(const Node& node, int depth) {
   DOVETAIL_TRY(const std::string_view type, type_of(node, "a pre-tokenizer"));
-  if (type == "Sequence" && depth < max_depth)
-    return for_each_component(node, "pretokenizers", [&](const Node& component) { return add(component, depth + 1); });
+  if (type == "Sequence")
+    return for_each_component(node, "pretokenizers", depth,
+                              [&](const Node& component) { return add(component, depth + 1); });
   if (type == "Split") {
     DOVETAIL_TRY(Split split, read_split(node));
     steps_.emplace_back(std::move(split));
@@ -161,7 +162,9 @@ base::Status PreTokenizer::add(const Node& node, int depth) {
     steps_.emplace_back(level);
     return {};
   }
-  return unknown_type(node, "the pre-tokenizer", "`Sequence`, `Split`, `Digits`, `ByteLevel`");
+  return unknown_type(
+      node, "the pre-tokenizer",
+      depth == 0 ? "`Sequence`, `Split`, `Digits`, `ByteLevel`, null" : "`Sequence`, `Split`, `Digits`, `ByteLevel`");
 }
 
 Result<PreTokenizer> PreTokenizer::parse(const Node& node) {

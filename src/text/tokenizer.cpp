@@ -47,8 +47,8 @@ base::Status read_normalizer(const Node& node, bool& composes, int depth = 0) {
     composes = true;
     return {};
   }
-  if (type == "Sequence" && depth < max_depth)
-    return for_each_component(node, "normalizers",
+  if (type == "Sequence")
+    return for_each_component(node, "normalizers", depth,
                               [&](const Node& component) { return read_normalizer(component, composes, depth + 1); });
   return unknown_type(node, "the normalizer", "`NFC`, `Sequence`, null");
 }

@@ -25,9 +25,14 @@ inline base::Error unknown_type(const base::Node& component, std::string_view wh
   return type.error(fmt::format("{} is {}; accepted: {}", what, type.describe(), accepted));
 }
 
-/// Calls `read` with each item of the list `key` of a Sequence. Stops at the first Error.
+/// Maximum nesting depth of Sequences.
+inline constexpr int max_depth = 8;
+
+/// Calls `read` with each item of the list `key` of a Sequence that is inside `depth` others. Stops at the first Error.
 template <class Read>
-base::Status for_each_component(const base::Node& sequence, std::string_view key, const Read& read) {
+base::Status for_each_component(const base::Node& sequence, std::string_view key, int depth, const Read& read) {
+  if (depth >= max_depth)
+    return sequence.error(fmt::format("Sequences are nested too deeply; accepted: at most {} levels", max_depth));
   DOVETAIL_CHECK(base::check_keys(sequence, "a Sequence", {"type", key}));
   DOVETAIL_TRY(const base::Node all, base::require(sequence, "a Sequence", key));
   if (!all.is_list()) return all.error(fmt::format("`{}` is {}; accepted: a list", key, all.describe()));
@@ -40,8 +45,5 @@ inline base::Status read_flag(const base::Node& map, std::string_view key, bool&
   const auto node = map.find(key);
   return node ? base::read_value(*node, key, base::Flag{}, value) : base::Status();
 }
-
-/// Maximum nesting depth of Sequences.
-inline constexpr int max_depth = 8;
 
 }  // namespace dovetail::text

@@ -112,7 +112,8 @@ TEST(Tokenizer, RejectsUnsupportedComponents) {
   EXPECT_THAT(error_with("/normalizer", R"({"type": "NFKC"})"),
               HasSubstr("the normalizer is the string `NFKC`; accepted: `NFC`, `Sequence`, null"));
   EXPECT_THAT(error_with("/pre_tokenizer", R"({"type": "Metaspace"})"),
-              HasSubstr("the pre-tokenizer is the string `Metaspace`; accepted: `Sequence`, `Split`"));
+              HasSubstr("the pre-tokenizer is the string `Metaspace`; accepted: `Sequence`, `Split`, `Digits`, "
+                        "`ByteLevel`, null"));
   EXPECT_THAT(error_with("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"})"),
               HasSubstr("the expression is invalid after character 1"));
   EXPECT_THAT(error_with("/pre_tokenizer",
@@ -120,7 +121,21 @@ TEST(Tokenizer, RejectsUnsupportedComponents) {
               HasSubstr("the expression is invalid after character 11"));
   EXPECT_THAT(error_with("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Kept"})"),
               HasSubstr("`Kept`"));
-  EXPECT_THAT(error_with("/post_processor", R"({"type": "RobertaProcessing"})"), HasSubstr("the post-processor is"));
+  EXPECT_THAT(error_with("/post_processor", R"({"type": "RobertaProcessing"})"),
+              HasSubstr("the post-processor is the string `RobertaProcessing`; accepted: `ByteLevel`, "
+                        "`TemplateProcessing`, `Sequence`, null"));
+  const std::pair<const char*, const char*> lists[] = {
+      {"/normalizer", "normalizers"}, {"/pre_tokenizer", "pretokenizers"}, {"/post_processor", "processors"}};
+  for (const auto& [place, list] : lists) {
+    const auto nested = [&list](int levels) {
+      json sequence;
+      for (; levels > 0; --levels)
+        sequence = {{"type", "Sequence"}, {list, sequence.is_null() ? json::array() : json::array({sequence})}};
+      return sequence.dump();
+    };
+    EXPECT_EQ(error_with(place, nested(8)), "no error");
+    EXPECT_THAT(error_with(place, nested(9)), HasSubstr("Sequences are nested too deeply; accepted: at most 8 levels"));
+  }
   EXPECT_THAT(error_with("/decoder", R"({"type": "WordPiece"})"), HasSubstr("the decoder is the string `WordPiece`"));
   EXPECT_THAT(error_with("/colour", "1"), HasSubstr("`colour`"));
 }
