@@ -162,9 +162,8 @@ Result<std::vector<TokenId>> ends_of(const RunSettings& settings, const text::To
   }
   for (const TokenId token : limits.end_tokens) {
     if (token >= limits.vocabulary)
-      return Error{
-          Failure::bad_input, path, 0, 0,
-          fmt::format("`eos_token_id` is {}; it must be less than the vocabulary size, {}", token, limits.vocabulary)};
+      return base::bad_input(fmt::format(
+          "the model's `eos_token_id` is {}; it must be less than the vocabulary size, {}", token, limits.vocabulary));
     if (std::find(ends.begin(), ends.end(), token) == ends.end()) ends.push_back(token);
   }
   return ends;

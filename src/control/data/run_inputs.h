@@ -88,7 +88,8 @@ base::Result<std::string> hash_of_inputs(const RunSettings& settings);
 ///
 /// Errors name the file and, for data, the line. Besides the errors of text::parse_prompts and its variants, they
 /// report a tokenizer that does not fit the model or the chat template, a text without tokens or without a learned
-/// token, and a text (or a prompt plus max_response) that exceeds the context.
+/// token, and a text (or a prompt plus max_response) that exceeds the context. An end token outside the vocabulary is
+/// an Error without a file.
 base::Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algorithm, const ModelLimits& limits,
                                     std::int64_t max_response);
 
