@@ -203,7 +203,8 @@ base::Result<RoleTypes> fsdp_types(const syntax::SettingTree& tree, const std::s
 base::Result<plan::StateType> aware_type(const syntax::SettingTree& tree, const std::string& key) {
   DOVETAIL_TRY(const auto value, optional_text(tree, key));
   const auto type = value ? state_type(*value) : plan::StateType::fp32;
-  if (!type) return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16, fp16", *value));
+  if (!type || *type == plan::StateType::fp16)
+    return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16", *value));
   return *type == plan::StateType::fp32 ? plan::StateType::by_default : *type;
 }
 

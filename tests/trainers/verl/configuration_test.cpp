@@ -310,6 +310,12 @@ TEST(VerlConfiguration, TypesAndLogitsOfAllRolesAreInTheJob) {
                                                                   "critic.optim.exp_avg_sq_dtype=bf16"))),
       "software: {framework: verl, training: megatron-policy, moment_type: bf16, master_type: "
       "remainder, loss_entropy: none, engine: sglang}");
+  for (const char* key : {"main_grads_dtype", "exp_avg_dtype", "exp_avg_sq_dtype"}) {
+    const auto read = imported(script_of(ppo_megatron, aware + " actor_rollout_ref.actor.optim." + key + "=fp16"));
+    ASSERT_FALSE(read.ok()) << key;
+    EXPECT_NE(read.error().message.find("is fp16; accepted: fp32, bf16"), std::string::npos)
+        << base::to_text(read.error());
+  }
 }
 
 TEST(VerlConfiguration, ShardGroupsApplyToAllTrainedRoles) {
