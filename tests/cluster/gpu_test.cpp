@@ -8,7 +8,6 @@
 namespace dovetail::cluster {
 namespace {
 
-
 TEST(FindGpu, FindsCommonNames) {
   for (const std::string_view name : gpu_names()) EXPECT_EQ(find_gpu(name)->name, name);
 }

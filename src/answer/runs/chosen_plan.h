@@ -24,8 +24,7 @@ struct ChosenPlanOptions {
 template <std::same_as<ChosenPlanOptions> T>
 auto options_of(const T*) {
   return options<T>(
-      option("fuse", &T::fuse, Choice{.none = "as-planned"},
-             "fusion (intra: trainings; inter: generation, inference)"),
+      option("fuse", &T::fuse, Choice{.none = "as-planned"}, "fusion (intra: trainings; inter: generation, inference)"),
       option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
       option("most-iterations", &T::max_iterations, Count{2, 100'000},
              "max iterations to simulate until they repeat (default {})"),

@@ -40,8 +40,7 @@ struct ClusterChoice {
 /// Returns an Error if it is malformed, if the nodes in the file differ, or if `--gpu` is also given.
 base::Result<std::optional<ClusterChoice>> chosen_cluster(const ImportOptions& options);
 
-/// Finds the GPU that `--gpu` or `--cluster` names. The Error for an unknown name also says how to specify a GPU that is
-/// not bundled.
+/// Finds the GPU that `--gpu` or `--cluster` names. The Error for an unknown name also says how to specify other GPUs.
 base::Result<cluster::Gpu> gpu_of_option(std::string_view name);
 
 /// GPU type assumed without `--gpu` and `--cluster`.
