@@ -25,8 +25,8 @@ struct EngineOptions {
   bool prefix_sharing = true;
   bool longest_first = false;  ///< response lengths are known, and the longest response starts first
 
-  /// true: each group goes to the instance with the fewest tokens, given exact lengths; false: groups are assigned in
-  /// turn.
+  /// How groups are assigned to instances. true: each goes to the instance with the fewest tokens so far, counting the
+  /// actual response lengths; false: in turn.
   bool min_loaded = false;
   std::int64_t block_tokens = batching::cache_block;
 };

@@ -31,11 +31,10 @@ struct Migration {
 std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples,
                               std::size_t unfinished, std::int64_t max_sequence);
 
-/// Gathers all unfinished samples on as many of `instances` as `destinations` states. All instances have stopped at the
-/// end of the first step that does not end before `at`.
+/// Moves all unfinished samples to `destinations` of the instances.
 /// - The instances with the most unfinished samples are the destinations (ties: the lower number).
-/// - The other samples move in order of instance and entry, each to the destination with the fewest unfinished samples
-///   so far (ties: the lower number).
+/// - The other samples move instance by instance, in the order in which they entered, each to the destination with the
+///   fewest unfinished samples so far (ties: the lower number).
 /// - The KV cache moves from each device to the device of the same rank in the destination: over links inside a node if
 ///   both instances are in the same node, otherwise between nodes. Samples of a group that take the same route send
 ///   their prompt once. An instance sends one sample after the other and shares links fairly with other transfers
@@ -44,7 +43,8 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
 ///   the alternative with which the last of them resumes decoding sooner.
 ///
 /// `freed` receives, for each instance, the time at which it has sent everything; 0 for destinations. REQUIRES:
-/// destinations in [1, number of instances).
+/// destinations in [1, number of instances), and all instances have stopped at the end of the first step that does not
+/// end before `at`.
 Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, base::Ticks at,
                   std::size_t destinations, std::vector<base::Ticks>& freed);
 

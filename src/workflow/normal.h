@@ -6,7 +6,7 @@
 
 namespace dovetail::workflow {
 
-/// Returns e^x, within 1e-14 of its value. REQUIRES: |x| <= 700.
+/// Returns e^x, within a relative 1e-14. REQUIRES: |x| <= 700.
 double exponential(double x);
 
 /// Returns ln(x), within 1e-12 (absolute). REQUIRES: 1e-300 <= x <= 1e300.

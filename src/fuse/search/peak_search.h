@@ -1,6 +1,7 @@
-// Peak reduction: how the chains of a search lower their peaks at a deadline. A chain runs cycles: a cooling, then
-// reheats, which are shorter and cooler coolings from the best schedule of the cycle. Also tightening, which approaches
-// a capacity from short schedules that hold too much.
+// Peak reduction: lowers the peaks of a search's chains without exceeding a deadline. A chain runs cycles of simulated
+// annealing: one cooling, then reheats, which are shorter coolings from the cycle's best schedule that start at lower
+// temperatures. Also tightening, for tight capacities: it shortens schedules without regard to the capacity, then
+// lowers their memory until they fit.
 #pragma once
 
 #include <cstddef>

@@ -82,10 +82,10 @@ class Trial {
   /// As score(), with the exact period of timed_iteration(). For the results of a search.
   Score exact_score(const Selection& selection, FusionSelection fusion = {});
 
-  /// As score(), but returns nullopt early if `is_too_much` is true for a lower bound on the score. The bound has at
-  /// least the same fusions. Its period is the work of the busiest device, possibly with a duration of generation that
-  /// is too short, and its excess is exact or 0. Most rejected selections are so slow that no iteration needs to be
-  /// timed.
+  /// As score(), but returns nullopt as soon as `is_too_much` is true for a lower bound on the score. The bound
+  /// includes at least the fusions of the score. Its period is the work of the busiest device, in which the duration of
+  /// fused generation may be underestimated. Its excess is exact or 0. This rejects most selections without timing an
+  /// iteration.
   template <class IsTooMuch>
   std::optional<Score> score_unless(const Selection& selection, FusionSelection fusion, const IsTooMuch& is_too_much) {
     Score score = min_score(selection, fusion);

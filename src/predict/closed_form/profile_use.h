@@ -27,10 +27,10 @@ struct ProfileUse {
   SecondsFrom from = SecondsFrom::roofline;
 };
 
-/// Returns how each task with a model uses profiles: two entries for generation, one for other tasks. Profiles are read
-/// at the tokens of the average micro-batch or, for prefill, at the prompt tokens of an instance divided by its
-/// pipeline stages. For decoding, they are read at the largest batch of an instance, with the mean prompt plus half of
-/// the mean response as the context. Empty if the job has no profile.
+/// Returns the source of the times of each task with a model: two entries for generation, one for other tasks. Profiles
+/// are looked up at the token count of the average micro-batch. For prefill, the token count is an instance's prompt
+/// tokens, divided by its number of pipeline stages. For decoding, the batch is an instance's largest, and the context
+/// is the mean prompt plus half of the mean response. Empty if the job has no profile.
 std::vector<ProfileUse> profile_uses(const Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::predict

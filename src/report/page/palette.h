@@ -51,7 +51,8 @@ std::optional<Ink> stage_ink(timeline::BarKind bar_kind);
 /// model has the colors of the first model.
 std::vector<std::array<Color, shades>> colors_of(const std::vector<timeline::Track>& tracks);
 
-/// Returns `color` for light backgrounds, and the same hue for dark ones, lightened if it is dark.
+/// Returns `color` for light backgrounds. For dark backgrounds, lightens it if is_dark(color), otherwise darkens it
+/// slightly.
 Ink ink_of(Color color);
 
 /// Returns the color of a bar; `track` is an index of `tracks`, or -1. Generation and inference have one hue each.

@@ -384,7 +384,7 @@ Flow run_mapfile(Shell& shell, const ShellCall& call) {
   bool ended = false;
   if (!shell.state.input) {
     lines.push_back(
-        {.text = text_of(Unknown{.place = call.place, .what = "the lines of the input", .variable = {}, .many = true}),
+        {.text = text_of(Unknown{.place = call.place, .what = "the input of `mapfile`", .variable = {}, .many = true}),
          .place = call.place,
          .condition = {}});
   } else {

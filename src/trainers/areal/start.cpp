@@ -66,9 +66,11 @@ base::Status check_features(const syntax::SettingTree& tree, const std::vector<A
   DOVETAIL_TRY(const bool sapo, flag_at(tree, "actor.use_sapo_loss"));
   DOVETAIL_TRY(const bool decoupled, flag_at(tree, "actor.use_decoupled_loss"));
   if (routed && generates == "vllm")
-    return stops(tree, "rollout.return_routed_experts", "is true with vllm; accepted: false, or sglang");
+    return stops(tree, "rollout.return_routed_experts",
+                 "is true with generation by vllm; accepted: false, or generation by sglang");
   if (adapters && trains == "megatron" && generates == "sglang")
-    return stops(tree, "actor.use_lora", "is true with megatron and sglang; accepted: false, or vllm");
+    return stops(tree, "actor.use_lora",
+                 "is true with training by megatron and generation by sglang; accepted: false, or generation by vllm");
   if (sapo && decoupled)
     return stops(tree, "actor.use_sapo_loss", "is true with actor.use_decoupled_loss; accepted: at most one of them");
   return {};

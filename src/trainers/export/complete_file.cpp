@@ -74,7 +74,7 @@ base::Status check_software(const plan::Software& software) {
       remaining.shard_group == 0 && remaining.sync_bucket == 0 && remaining.optimizer_host_share == 1)
     return {};
   return base::bad_input(
-      "the job's `software` sets state types, logits, engine bits, `shard_group`, `sync_bucket` or "
+      "the job's `software` sets types of states, logits, engine bits, `shard_group`, `sync_bucket` or "
       "`optimizer_host_share`; accepted without --base: a job without these keys, or only with bf16 for weights, "
       "gradients and moments");
 }
@@ -132,7 +132,9 @@ base::Status check_software(const JobFacts& facts, std::string_view trainer, con
   }
   if (facts.half_types && !expressible.half_types)
     return base::bad_input(fmt::format(
-        "{} files without --base cannot set state types; accepted: a job without state types in `software`", trainer));
+        "{} files without --base cannot set `weight_type`, `gradient_type` and `moment_type`; accepted: a job without "
+        "these keys in `software`",
+        trainer));
   if (facts.loss_entropy != plan::LossEntropy::by_default && !expressible.loss_entropy)
     return base::bad_input(
         fmt::format("{} files without --base cannot set `loss_entropy`; accepted: a job without it", trainer));

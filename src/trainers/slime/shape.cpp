@@ -45,18 +45,18 @@ struct OtherLayers {
 };
 
 constexpr std::array other_layers{
-    OtherLayers{"--custom-model-provider-path", "a model made by a function"},
+    OtherLayers{"--custom-model-provider-path", "custom model function"},
     OtherLayers{"--use-gated-attention", "gated attention"},
     OtherLayers{"--attention-output-gate", "gated attention"},
-    OtherLayers{"--experimental-attention-variant", "an experimental attention variant"},
-    OtherLayers{"--hybrid-layer-pattern", "different kinds of layers"},
+    OtherLayers{"--experimental-attention-variant", "experimental attention variant"},
+    OtherLayers{"--hybrid-layer-pattern", "hybrid layers"},
     OtherLayers{"--moe-latent-size", "experts on compressed tokens"},
 };
 
 base::Error layers_error(const syntax::SettingTree& tree, std::string_view key, std::string_view what) {
   const syntax::Setting* const setting = find_setting(tree.root, key);
   return setting_error(tree, key,
-                       fmt::format("is {}: {}, which no supported architecture has; accepted: unset, or "
+                       fmt::format("is {}, which is not supported ({}); accepted: unset, or "
                                    "--model actor=NAME, or --model actor=FOLDER with a config.json",
                                    setting == nullptr ? "" : value_text(*setting), what));
 }

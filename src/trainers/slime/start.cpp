@@ -159,7 +159,8 @@ base::Status check_weights(const syntax::SettingTree& tree) {
   if (transport == "disk" && !folder)
     return setting_error(
         tree, "--update-weight-transport",
-        "is disk without --update-weight-disk-dir, so slime rejects the configuration; accepted: nccl, or both");
+        "is disk without --update-weight-disk-dir, so slime rejects the configuration; accepted: nccl, or disk "
+        "with --update-weight-disk-dir");
   if (releases && (mode != "full" || transport != "disk" || estimator == "ppo"))
     return setting_error(
         tree, "--release-train",
