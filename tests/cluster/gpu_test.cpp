@@ -80,12 +80,14 @@ TEST(FindGpu, SpecificationsArePlausible) {
     EXPECT_GT(gpu.memory, std::int64_t{20} << 30) << name;
     EXPECT_LT(gpu.usable_memory, gpu.memory) << name;
     EXPECT_GT(gpu.usable_memory, gpu.memory / 10 * 9) << name;
-    EXPECT_GT(gpu.fp16, 100e12) << name;
+    EXPECT_GT(gpu.fp16, 50e12) << name;
     EXPECT_TRUE(gpu.bf16 == gpu.fp16 || gpu.bf16 == 0) << name;
     EXPECT_TRUE(gpu.fp8 == 0 || (gpu.fp8 > 1.99 * gpu.bf16 && gpu.fp8 < 2.03 * gpu.bf16))
         << name << ": dense, twice as fast as bf16";
     EXPECT_GE(gpu.link_bandwidth, gpu.network_bandwidth) << name;
-    EXPECT_GE(gpu.host_bandwidth, gpu.network_bandwidth) << name << ": network cards use PCIe, too";
+    // The network cards of B300 contain the PCIe 6 switch, so they are not limited by the link to the host.
+    const double pcie = name == "B300" ? 128e9 : gpu.host_bandwidth;
+    EXPECT_GE(pcie, gpu.network_bandwidth) << name << ": network cards use PCIe, too";
     EXPECT_GT(gpu.memory_bandwidth, gpu.link_bandwidth) << name;
   }
 }

@@ -220,7 +220,8 @@ TEST(RollMegatron, OffloadsAllStateAndHasBackendsByRole) {
            task("critic_train", critic, "micro_batch: {sequences: 2}" + away);
   };
   EXPECT_EQ(error_of(job, plan(all)), "no error");
-  EXPECT_EQ(error_of(job, plan(", offload: [weights, gradients, optimizer_on_host]")), "no error");
+  EXPECT_THAT(error_of(job, plan(", offload: [weights, gradients, optimizer_on_host]")),
+              HasSubstr("which roll does not support; accepted: no `optimizer_on_host`"));
   EXPECT_THAT(
       error_of(job, plan("")),
       HasSubstr("actor_train: `offload` is at its default, which roll does not support; accepted: all training state"));

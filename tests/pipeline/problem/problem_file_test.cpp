@@ -295,7 +295,7 @@ TEST(ParseProblem, NamesAMistakeInTheTransfer) {
   EXPECT_EQ(transfer_error("{forward: 1, back: 1}"),
             "p.yaml:10:28: unknown key `back` in `transfer` of model `actor`; accepted: forward, backward");
   EXPECT_EQ(transfer_error("{forward: 1, backward: [x]}"),
-            "p.yaml:10:39: `transfer.backward` of model `actor` of boundary between stages 0 is the string `x`; "
+            "p.yaml:10:39: `transfer.backward` of model `actor` for boundary between stages 0 is the string `x`; "
             "accepted: a number");
   EXPECT_EQ(
       transfer_error("-1"),

@@ -228,7 +228,7 @@ TEST(RollConfiguration, RejectsUnsupportedConfigurations) {
       {"bananas=2", "bananas"},
       {"++actor_train.model_args.lora_target=all-linear", "is set with sglang", experts_rlvr},
       {"actor_infer.num_gpus_per_worker=3", "does not divide the 32 GPUs", experts_rlvr},
-      {"++actor_infer.strategy_args.strategy_config.tensor_parallel_size=2", "but engines need tensor", experts_rlvr},
+      {"++actor_infer.strategy_args.strategy_config.tensor_parallel_size=2", "but each engine needs tensor", experts_rlvr},
       {"++actor_train.model_args.ulysses_size=2 actor_train.strategy_args.strategy_config.fsdp_size=1",
        "accepted: at least ulysses_size", fsdp_rlvr},
       {"actor_train.strategy_args.strategy_config.fsdp_size=3", "accepted: a divisor of the 8 GPUs", fsdp_rlvr},
