@@ -103,8 +103,8 @@ struct SweepFigures {
   std::optional<double> price;   ///< per iteration
   std::int64_t samples = 0;      ///< per iteration
   predict::Fit fit = predict::Fit::does_not_fit;
-  std::size_t fullest = 0;  ///< task with the smallest margin
-  int device = 0;           ///< device where that task has the smallest margin
+  std::size_t fullest = 0;  ///< planner::min_margin_task
+  int device = 0;           ///< TaskMemory::device of that task
   std::int64_t needed = 0;  ///< bytes needed on that device
   std::int64_t usable = 0;
   std::int64_t missing = 0;  ///< larger shortage of device or host memory, in bytes; 0 if it fits

@@ -34,7 +34,7 @@ enum class Fit {
 /// Returns "fits", "tight" or "does not fit".
 std::string_view name_of(Fit fit);
 
-/// Memory on the device of a task's mesh that has the least memory left while the task runs.
+/// Memory on the device of a task's mesh that has the least headroom() while the task runs.
 struct TaskMemory {
   std::vector<MemoryPart> parts;  ///< the largest first
   std::int64_t usable = 0;        ///< bytes that a process can allocate on the device
