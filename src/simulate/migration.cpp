@@ -134,7 +134,7 @@ double seconds_to_compute(const GenerationTask& task, const Fleet& fleet, const 
   return most;
 }
 
-/// Drops keys and values: samples arrive at once.
+/// Drops keys and values: samples arrive immediately.
 void forget(const std::vector<Ticks>& starts, std::vector<Move>& moves) {
   for (Move& move : moves) {
     move.arrival = starts[move.from];

@@ -207,7 +207,7 @@ std::vector<Bar> joined(Bars bars, Ticks shortest) {
 
 using Steps = std::vector<std::pair<Ticks, base::Memory>>;
 
-/// Returns the maximum of each stretch, from its beginning on, then its last value if no step follows at once.
+/// Returns the maximum of each stretch, from its beginning on, then its last value if no step follows immediately.
 Steps highest(const Steps& steps, Ticks shortest) {
   Steps result;
   for (std::size_t first = 0, next = 0; first < steps.size(); first = next) {

@@ -93,8 +93,8 @@ class NonBlockingStore {
 
   std::uint16_t port() const { return store_->port(); }
 
-  /// Returns the result of `run_query(store)`. Returns nullopt if that takes longer than two seconds, or at once while
-  /// an earlier query is pending. A thread that the store blocks is abandoned.
+  /// Returns the result of `run_query(store)`. Returns nullopt if that takes longer than two seconds, or immediately
+  /// while an earlier query is pending. A thread that the store blocks is abandoned.
   template <class Query>
   auto answer_of(Query run_query) -> std::optional<decltype(run_query(std::declval<JobStore&>()))> {
     using Answer = decltype(run_query(std::declval<JobStore&>()));

@@ -35,7 +35,7 @@ DeviceGroup& DeviceGroups::of(const std::vector<int>& ranks) {
 }
 
 WorkEnd await(DeviceWork& work, transport::Transport& transport, transport::Deadline deadline, std::string& reason) {
-  // Most work ends at once, so the first pauses are short.
+  // Most work ends immediately, so the first pauses are short.
   constexpr auto max_pause = 200us;
   for (std::chrono::microseconds pause = 1us;; pause = std::min<std::chrono::microseconds>(2 * pause, max_pause)) {
     try {

@@ -66,7 +66,7 @@ namespace {
 /// to the kernel, and its pages must be faulted in again. Must precede the first tensor.
 void keep_freed_memory() {
 #ifdef __GLIBC__
-  // Largest value that glibc accepts. Larger blocks are mapped separately and returned at once.
+  // Largest value that glibc accepts. Larger blocks are mapped separately and returned immediately.
   constexpr int max_in_heap = 32 << 20;
   constexpr int max_kept = 512 << 20;
   mallopt(M_MMAP_THRESHOLD, max_in_heap);

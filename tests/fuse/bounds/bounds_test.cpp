@@ -90,8 +90,8 @@ TEST(Bounds, CountTransfersOfThePath) {
 }
 
 TEST(Bounds, TakeTheBestSubsetOfModels) {
-  // On device 2 the long pipeline alone needs 10 + 2 x 15 + 20. With the short model, which can start there at once,
-  // the minimum head and tail are 0, and 60 > 0 + 30 + 2 + 0.
+  // On device 2 the long pipeline alone needs 10 + 2 x 15 + 20. With the short model, which can start there
+  // immediately, the minimum head and tail are 0, and 60 > 0 + 30 + 2 + 0.
   const Problem problem = problem_of(3, {chain_model("long", {0, 1, 2}, 2, 5, 10), chain_model("short", {2}, 1, 1, 1)});
   const Bounds bounds = bounds_of(problem);
   EXPECT_EQ(bounds.head_work_tail_by_device[2], Ticks(60));

@@ -148,7 +148,7 @@ std::vector<Damage> damages() {
        {Rule::wrong_device}},
       {"broken precedence",
        [](TraceText& trace) {
-         // The first op of a device that waits for another device starts at once.
+         // The first op of a device that waits for another device starts immediately.
          for (auto& device : trace.devices)
            if (fields_of(device.front())[3] != "0") {
              const int start = std::stoi(fields_of(device.front())[3]);
