@@ -172,8 +172,7 @@ Table uses_table(const SimulationAnswer& answer, bool idle) {
     const double mean = base::seconds_of_ticks(use.time) / devices;
     rows.push_back({use_name(use), task_name(answer, use.task), seconds_text(mean / iterations), percent(mean / all)});
   }
-  return Table{
-      {{idle ? "idle" : "work", Align::left}, {idle ? "task" : "task", Align::left}, {"per device"}, {"share"}}, rows};
+  return Table{{{idle ? "idle" : "work", Align::left}, {"task", Align::left}, {"per device"}, {"share"}}, rows};
 }
 
 /// "bubble 3.1%, long tail 1.2%": causes of a lane's idle time, largest first.
