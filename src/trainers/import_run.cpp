@@ -198,26 +198,21 @@ struct Reading {
   std::optional<syntax::Launch> launch = std::nullopt;  ///< for a launch script
 };
 
-/// Makes sure that the user's arguments change the launch. Appends them to a command that is alone in its file, and
-/// returns whether it did. Returns an Error for any other script that does not use them.
-base::Result<bool> append_unused_arguments(const syntax::ScriptRequest& script, const syntax::TrainerTest& is_trainer,
-                                           const syntax::ScriptOutcome& outcome, syntax::Launch& launch) {
-  if (script.arguments.empty()) return false;
+/// Returns an Error if the user's arguments do not change the launch.
+base::Status check_arguments_used(const syntax::ScriptRequest& script, const syntax::TrainerTest& is_trainer,
+                                  const syntax::Launch& launch) {
+  if (script.arguments.empty()) return {};
   syntax::ScriptRequest bare = script;
   bare.arguments.clear();
   auto without = syntax::evaluate_script(bare);
-  if (!without.ok()) return false;
+  if (!without.ok()) return {};
   const auto launches = syntax::find_launches(*without, bare, is_trainer);
   const auto differs = [&launch](const syntax::Launch& other) { return !is_same(launch, other); };
-  if (!launches.ok() || std::ranges::all_of(*launches, differs)) return false;
-  if (outcome.commands.size() > 1 || script.content.starts_with("#!"))
-    return base::bad_input(
-        fmt::format("{} does not use its arguments, so {} would change nothing; accepted: a script whose command ends "
-                    "with \"$@\"",
-                    script.path, base::quote(script.arguments.front())));
-  for (const std::string& argument : script.arguments)
-    launch.arguments.push_back({.text = syntax::text_of(argument), .place = launch.place, .condition = {}});
-  return true;
+  if (!launches.ok() || std::ranges::all_of(*launches, differs)) return {};
+  return base::bad_input(
+      fmt::format("{} does not use its arguments, so {} would change nothing; accepted: a script whose command ends "
+                  "with \"$@\"",
+                  script.path, base::quote(script.arguments.front())));
 }
 
 base::Result<Reading> read_script(const ConfigurationFile& file, const std::string& root, const TrainerReader* named,
@@ -247,11 +242,10 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
                     remark_on(commands), names_of_trainers()));
   }
   DOVETAIL_TRY(syntax::Launch launch, syntax::only_launch(outcome, launches));
-  DOVETAIL_TRY(const bool appended, append_unused_arguments(script, is_trainer, outcome, launch));
+  DOVETAIL_CHECK(check_arguments_used(script, is_trainer, launch));
   const TrainerReader* const reader = reader_of(launch.entry, named).reader;
   auto run = reader->of_launch(launch, outcome.sources, request);
   if (!run.ok()) return with_unread(std::move(run).error(), outcome);
-  if (appended) run->run.assumed.push_back({"", "the arguments are added to the command, which has no \"$@\""});
   for (const MovedFile& each : *moved)
     run->run.assumed.push_back({"", fmt::format("{} was read instead of {}", each.read, each.named)});
   return Reading{.reader = reader,

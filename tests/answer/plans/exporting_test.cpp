@@ -479,7 +479,7 @@ TEST_F(Exporting, RejectsImpossibleExports) {
   std::string content = bases()[0].content;
   content.resize(content.find("\"$@\""));
   ASSERT_TRUE(base::write_file(request.base.path, content + "\n").ok());
-  EXPECT_THAT(error_of(request), HasSubstr("does not pass on its arguments"));
+  EXPECT_THAT(error_of(request), HasSubstr("does not use its arguments"));
 }
 
 }  // namespace

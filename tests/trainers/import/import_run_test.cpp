@@ -40,16 +40,6 @@ TEST(ImportRun, ArgumentsMustChangeTheLaunch) {
             1);
 }
 
-TEST(ImportRun, ArgumentsAreAddedToACommandAlone) {
-  ImportOptions options;
-  options.arguments = {"trainer.nnodes=2"};
-  const base::Result<Import> import = import_run("run.sh", command + "\n", options);
-  ASSERT_TRUE(import.ok()) << import.error().message;
-  EXPECT_EQ(import->job.cluster.groups.front().nodes, 2);
-  EXPECT_THAT(findings_text(*import, import->run.assumed), HasSubstr("the arguments are added to the command"));
-  EXPECT_THAT(imported_text_of("run.sh", command + "\n").assumed, Not(HasSubstr("are added to the command")));
-}
-
 TEST(ImportRun, OneStatisticOfLengthsIsReadWithTheUsualSpread) {
   ImportOptions options;
   options.response_length = "mean=300";
