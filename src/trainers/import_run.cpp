@@ -41,25 +41,26 @@ const TrainerReader* named_reader(std::string_view path) {
   return nullptr;
 }
 
-/// A trainer that is not supported, and text that only its programs or configurations contain.
+/// A trainer that is not supported, and text that only its commands or configurations contain. Commands are words, each
+/// between spaces.
 struct OtherTrainer {
   std::string_view name;
   std::string_view text;
 };
-constexpr std::array other_trainers{OtherTrainer{"rLLM", "rllm/"},
-                                    OtherTrainer{"rLLM", "rllm."},
+constexpr std::array other_trainers{OtherTrainer{"rLLM", " rllm/"},
+                                    OtherTrainer{"rLLM", " rllm."},
                                     OtherTrainer{"EasyR1", "verl.trainer.main config="},
-                                    OtherTrainer{"EasyR1", "rollout_batch_size:"},
+                                    OtherTrainer{"EasyR1", "micro_batch_size_per_device_for_update:"},
                                     OtherTrainer{"SkyRL", "skyrl_train"},
                                     OtherTrainer{"SkyRL", "skyrl."},
                                     OtherTrainer{"open-r1", "open_r1"},
                                     OtherTrainer{"LLaMA-Factory", "llamafactory"},
                                     OtherTrainer{"LLaMA-Factory", "finetuning_type:"},
-                                    OtherTrainer{"TRL", "trl "},
+                                    OtherTrainer{"TRL", " trl "},
                                     OtherTrainer{"prime-rl", "prime_rl"},
                                     OtherTrainer{"prime-rl", "[orchestrator"}};
 
-/// Returns a remark about the unsupported trainer to which the text belongs: " (it is of rLLM, which is not
+/// Returns a remark about the unsupported trainer to which the text belongs: " (it looks like rLLM, which is not
 /// supported)", or an empty string.
 std::string remark_on(std::string_view text) {
   for (const OtherTrainer& other : other_trainers)
@@ -233,7 +234,7 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
   // If one program is certainly a trainer, the uncertain ones are assumed to prepare data or to evaluate.
   if (std::any_of(launches.begin(), launches.end(), is_sure)) std::erase_if(launches, std::not_fn(is_sure));
   if (launches.empty() && !outcome.end) {
-    std::string commands;
+    std::string commands = " ";
     for (const syntax::ReachedCommand& command : outcome.commands)
       for (const syntax::Word& word : command.words) commands += describe(word.text) + " ";
     return syntax::place_error(

@@ -67,8 +67,11 @@ TEST(ImportRun, NamesOtherTrainers) {
             "the script starts no supported trainer (it looks like LLaMA-Factory, which is not supported); accepted: a "
             "script that starts " +
                 accepted);
-  EXPECT_EQ(error_of("run.sh", "echo\n"),
+  EXPECT_EQ(error_of("run.sh", "echo ctrl c\n"),
             "the script starts no supported trainer; accepted: a script that starts " + accepted);
+  EXPECT_THAT(error_of("run.yaml", "worker: {actor: {micro_batch_size_per_device_for_update: 1}}\n"),
+              HasSubstr("it looks like EasyR1"));
+  EXPECT_THAT(error_of("run.yaml", "rollout_batch_size: 64\n"), Not(HasSubstr("it looks like")));
   EXPECT_THAT(error_of("run.yaml", "stage: ppo\nfinetuning_type: lora\n"),
               HasSubstr("not a configuration of a supported trainer (it looks like LLaMA-Factory, which is not "
                         "supported); accepted: configurations of verl, nemo-rl, roll, areal, and launch scripts of "));
