@@ -15,7 +15,7 @@ namespace {
 
 struct Row {
   std::string_view name;
-  std::string_view other_names;  ///< separated by |; those with a space are nvidia-smi's
+  std::string_view other_names;  ///< separated by |, without the maker's name
   std::int64_t mebibytes;
   double memory_bandwidth;  // GB/s
   double bf16, fp16, fp8;   // TFLOP/s

@@ -35,9 +35,9 @@ std::string yaml_scalar(std::string_view text) {
 
 /// Returns whether a length option gives one statistic, which leaves the spread open: "mean=900", "p50=700,cap=4096".
 bool lacks_spread(const std::optional<std::string>& given) {
-  if (!given || given->starts_with("file=") || given->starts_with("sigma=") || given->find('=') == std::string::npos)
-    return false;
+  if (!given || given->starts_with("file=") || given->find('=') == std::string::npos) return false;
   const std::string parts = "," + *given;
+  if (parts.find(",sigma=") != std::string::npos) return false;
   return std::ranges::count(parts, ',') - (parts.find(",cap=") != std::string::npos ? 1 : 0) == 1;
 }
 

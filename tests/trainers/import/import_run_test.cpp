@@ -53,8 +53,10 @@ TEST(ImportRun, OneStatisticOfLengthsIsReadWithTheUsualSpread) {
     options.response_length = enough;
     EXPECT_THAT(imported_text_of("run.sh", command, options).assumed, Not(HasSubstr("spread"))) << enough;
   }
-  options.response_length = "sigma=1";
-  EXPECT_THAT(error_of("run.sh", command, options), HasSubstr("`sigma` is combined with no other statistic"));
+  for (const char* alone : {"sigma=1", "cap=900,sigma=1"}) {
+    options.response_length = alone;
+    EXPECT_THAT(error_of("run.sh", command, options), HasSubstr("`sigma` is combined with no other statistic"));
+  }
 }
 
 TEST(ImportRun, NamesOtherTrainers) {
