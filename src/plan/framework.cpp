@@ -191,6 +191,14 @@ std::optional<std::string> find_generation_rejection(const Job& job) {
   return rejection(job, &Framework::inter_stage, "generation with inference");
 }
 
+/// Returns `node` for a message; a map with its keys.
+std::string describe(const Node& node) {
+  if (!node.is_map()) return node.describe();
+  std::vector<std::string> keys;
+  for (std::size_t member = 0; member < node.size(); ++member) keys.push_back(quote(node.key(member)));
+  return fmt::format("a map with {}", fmt::join(keys, ", "));
+}
+
 Status check_task(const Job& job, std::size_t task, const Node& node, const TaskPlan& planned) {
   const TaskRule* const rule = broken_rule(job, task, planned, RuleScope::all);
   if (rule == nullptr) return {};
@@ -199,7 +207,7 @@ Status check_task(const Job& job, std::size_t task, const Node& node, const Task
   const std::string_view key = rule->key.empty() ? rule->part : rule->key;
   const bool is_given = rule->key.empty() ? node.find(rule->part).has_value() : part.find(rule->key).has_value();
   return value.error(fmt::format("{}: {} is {}, which {} does not support; accepted: {}", job.workflow.tasks[task].name,
-                                 quote(key), is_given ? value.describe() : std::string("at its default"),
+                                 quote(key), is_given ? describe(value) : std::string("at its default"),
                                  framework_of(job)->name, rule->accepted));
 }
 

@@ -35,8 +35,8 @@ TaskRule offloads_together() {
 TaskRule by_tokens_or_number() {
   return {.of = std::nullopt,
           .part = "micro_batch",
-          .key = base::key_of(&MicroBatching::tokens),
-          .accepted = "a number of tokens, or `count`",
+          .key = "",
+          .accepted = "a map with `tokens` or `count`",
           .holds =
               [](const Job&, const TaskPlan& planned) {
                 return planned.micro_batching.tokens > 0 || planned.micro_batching.count > 0;

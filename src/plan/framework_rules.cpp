@@ -125,8 +125,8 @@ TaskRule all_offloaded() {
 TaskRule by_sequences() {
   return {.of = std::nullopt,
           .part = "micro_batch",
-          .key = base::key_of(&MicroBatching::sequences),
-          .accepted = "a number of sequences",
+          .key = "",
+          .accepted = "a map with `sequences`",
           .holds = [](const Job&, const TaskPlan& planned) { return planned.micro_batching.sequences > 0; },
           .conform = [](const Job&, TaskPlan& planned) { planned.micro_batching = {.sequences = 1}; }};
 }

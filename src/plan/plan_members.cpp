@@ -60,12 +60,12 @@ std::string devices_text(const cluster::Mesh& mesh) {
   return json_string(mesh.count == 1 ? std::to_string(last) : fmt::format("{}-{}", mesh.first, last));
 }
 
-Result<double> read_threshold(const Node& node, const Job& job, const std::vector<TaskPlan>& tasks) {
-  DOVETAIL_CHECK(base::check_keys(node, "`inter_stage`", {"threshold"}));
-  DOVETAIL_TRY(const Node value, base::require(node, "`inter_stage`", "threshold", "threshold: 0.2"));
-  DOVETAIL_TRY(const double threshold, base::read_number(value, "`threshold`", 0, 1));
-  if (const auto fault = find_threshold_fault(threshold, job, tasks))
-    return value.error(fmt::format("`inter_stage`: {}", *fault));
+Result<double> read_threshold(const Node& inter_stage) {
+  DOVETAIL_CHECK(base::check_keys(inter_stage, "`inter_stage`", {"threshold"}));
+  DOVETAIL_TRY(const Node value, base::require(inter_stage, "`inter_stage`", "threshold", "threshold: 0.2"));
+  const Result<double> threshold = base::read_number(value, "`threshold`", 0, 1);
+  if (!threshold.ok() || *threshold == 0 || *threshold == 1)
+    return value.error(fmt::format("`threshold` is {}; accepted: a number above 0 and below 1", value.describe()));
   return threshold;
 }
 
@@ -146,7 +146,9 @@ Result<Fusion> read_fusion(const Node& node, const Job& job, const std::vector<T
   if (node.size() == 0) return node.error("`fusion` is empty; accepted: inter_stage, intra_stage, or no `fusion`");
   Fusion fusion;
   if (const auto inter = node.find("inter_stage")) {
-    DOVETAIL_TRY(fusion.threshold, read_threshold(*inter, job, tasks));
+    DOVETAIL_TRY(fusion.threshold, read_threshold(*inter));
+    if (const auto fault = find_threshold_fault(*fusion.threshold, job, tasks))
+      return inter->find("threshold")->error(fmt::format("`inter_stage`: {}", *fault));
   }
   if (const auto intra = node.find("intra_stage")) {
     DOVETAIL_TRY(fusion.training, read_pair(*intra, job, tasks));
@@ -158,9 +160,7 @@ Result<FusionPin> read_fusion_pin(const Node& node, const Job& job) {
   DOVETAIL_CHECK(base::check_keys(node, "`fusion`", {"inter_stage", "intra_stage"}));
   FusionPin pin;
   if (const auto inter = node.find("inter_stage"); inter && inter->is_map()) {
-    DOVETAIL_CHECK(base::check_keys(*inter, "`inter_stage`", {"threshold"}));
-    DOVETAIL_TRY(const Node threshold, base::require(*inter, "`inter_stage`", "threshold", "threshold: 0.2"));
-    DOVETAIL_TRY(pin.threshold, base::read_number(threshold, "`threshold`", 0, 1));
+    DOVETAIL_TRY(pin.threshold, read_threshold(*inter));
     pin.inter_stage = true;
   } else if (inter) {
     DOVETAIL_TRY(pin.inter_stage, read_flag(*inter, "`inter_stage`", "true, false, {threshold: FRACTION}"));

@@ -245,7 +245,10 @@ TEST(RollFsdp2, PadsRowsAndKeepsItsOptimizer) {
   };
   const std::string single = "micro_batch: {sequences: 1}";
   EXPECT_EQ(error_of(job, plan(single, away)), "no error");
-  EXPECT_THAT(error_of(job, plan(tokens, away)), HasSubstr("accepted: a number of sequences"));
+  EXPECT_THAT(
+      error_of(job, plan(tokens, away)),
+      HasSubstr("actor_train: `micro_batch` is a map with `tokens`, which roll does not support; accepted: a map with "
+                "`sequences`"));
   EXPECT_THAT(error_of(job, plan(single, all)), HasSubstr("accepted: weights, with or without `optimizer_on_host`"));
   EXPECT_THAT(error_of(job, plan(single, away, "1")),
               HasSubstr("`zero` is 1, which roll does not support; accepted: 3, 2"));

@@ -57,9 +57,9 @@ TEST(ReadFusion, ReportsMistakes) {
   EXPECT_EQ(error_of("{inter_stage: {}}"),
             "plan.yaml:10:23: `inter_stage` needs the key `threshold`; accepted: threshold: 0.2");
   EXPECT_EQ(error_of("{inter_stage: {threshold: 20}}"),
-            "plan.yaml:10:35: `threshold` must be a number from 0 to 1, not 20");
+            "plan.yaml:10:35: `threshold` is 20; accepted: a number above 0 and below 1");
   EXPECT_EQ(error_of("{inter_stage: {threshold: 0}}"),
-            "plan.yaml:10:35: `inter_stage`: the threshold is 0; accepted: above 0 and below 1");
+            "plan.yaml:10:35: `threshold` is 0; accepted: a number above 0 and below 1");
   EXPECT_EQ(
       error_of("{intra_stage: {tasks: actor_train}}"),
       "plan.yaml:10:31: `tasks` of `intra_stage` is the string `actor_train`; accepted: a list of two train tasks");
@@ -99,7 +99,7 @@ TEST(ReadFixed, MayRequireAndForbidFusion) {
   EXPECT_EQ(error_in("{fusion: {intra_stage: often}}"),
             "job.yaml:2:31: `intra_stage` is the string `often`; accepted: true, false");
   EXPECT_EQ(error_in("{fusion: {inter_stage: {threshold: 1}}}"),
-            "job.yaml:2:17: `fusion`: the threshold is 1; accepted: above 0 and below 1");
+            "job.yaml:2:43: `threshold` is 1; accepted: a number above 0 and below 1");
   EXPECT_EQ(error_in("{fusion: {intra_stage: true}}", "grpo"),
             "job.yaml:2:17: `fusion`: grpo has no two train tasks that can be fused; accepted: `intra_stage: false`");
 }
