@@ -118,7 +118,7 @@ std::string name_of(const Cluster& cluster, const Mesh& mesh) {
   };
   const NodeId node = node_of(cluster, first_of(mesh));
   if (nodes_of(cluster, mesh) > 1 || is_whole_nodes(cluster, mesh)) return range(0);
-  return fmt::format("node {}: {}", node.value, range(first_device(cluster, node).value));
+  return fmt::format("{} of node {}", range(first_device(cluster, node).value), node.value);
 }
 
 MeshShape shape_of(const Cluster& cluster, const Mesh& mesh) {

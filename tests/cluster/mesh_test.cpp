@@ -84,8 +84,8 @@ TEST(Mesh, HasAName) {
   const Cluster cluster = test::equal_nodes(4, 8);
   EXPECT_EQ(name_of(cluster, {0, 8}), "0-7");
   EXPECT_EQ(name_of(cluster, {8, 16}), "8-23");
-  EXPECT_EQ(name_of(cluster, {28, 4}), "node 3: 4-7");
-  EXPECT_EQ(name_of(cluster, {29, 1}), "node 3: 5");
+  EXPECT_EQ(name_of(cluster, {28, 4}), "4-7 of node 3");
+  EXPECT_EQ(name_of(cluster, {29, 1}), "5 of node 3");
   EXPECT_EQ(name_of(cluster, {6, 4}), "6-9") << "not sound, but it has a name";
   EXPECT_EQ(name_of(test::equal_nodes(3, 1), {2, 1}), "2");
 }

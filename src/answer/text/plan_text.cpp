@@ -53,7 +53,7 @@ std::string layout_and_settings(const TaskPlan& planned, TaskKind kind) {
   return llm::to_text(planned.layout) + ", " + settings_text(planned, kind);
 }
 
-/// "0-7", "node 3: 4-7".
+/// "0-7", "4-7 of node 3".
 std::string devices_text(const plan::Job& job, const TaskPlan& planned) {
   return cluster::name_of(job.cluster, planned.mesh);
 }

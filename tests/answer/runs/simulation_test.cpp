@@ -107,7 +107,7 @@ TEST(ActivityLines, NameEachActivityOnce) {
     EXPECT_EQ(line.closed, simulation.closed.activities[line.activity].seconds);
     if (line.name == "weights to actor_generate") moves_weights = true;
     if (line.name == "actor_train") {
-      EXPECT_EQ(line.devices, "node 0: 4-7");
+      EXPECT_EQ(line.devices, "4-7 of node 0");
     }
   }
   EXPECT_TRUE(moves_weights);
