@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,8 +24,7 @@ struct Completion {
   bool files = false;
 };
 
-/// Derives the completion from the value kind in --help: SOLVER, PROBLEM, FILE, A, B, IN, OUT, or choices joined by
-/// '|'.
+/// Derives the completion from the value kind in --help: SOLVER, PROBLEM, choices joined by '|', or a kind of file.
 Completion completion_of(std::string_view kind) {
   Completion completion;
   if (kind == "SOLVER") {
@@ -37,7 +37,9 @@ Completion completion_of(std::string_view kind) {
   } else if (kind.find('|') != std::string_view::npos) {
     completion.choices = CLI::detail::split(std::string(kind), '|');
   } else {
-    completion.files = kind == "FILE" || kind == "A" || kind == "B" || kind == "IN" || kind == "OUT" || kind == "DIR";
+    constexpr std::array<std::string_view, 11> files = {"FILE", "A",    "B",      "IN",     "OUT",    "DIR",
+                                                        "JOB",  "PLAN", "FOLDER", "PREFIX", "CLUSTER"};
+    completion.files = std::find(files.begin(), files.end(), kind) != files.end();
   }
   return completion;
 }

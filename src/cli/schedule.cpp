@@ -85,19 +85,25 @@ struct Written {
   std::function<base::Result<std::vector<std::string>>()> write;
 };
 
-/// Writes and prints an answer. The printed text names the files written.
+/// Writes and prints an answer. The printed text names the files written. An answer that cannot be written is still
+/// printed.
 template <class Answer>
 base::Status deliver_written(Answer& answer, bool json, const std::optional<std::string>& path,
                              const Written& written) {
   if (path && json && is_standard_output(*path)) return deliver_json(to_json(answer), {path, written.content});
+  base::Status status;
   if (path) {
-    DOVETAIL_TRY(answer.written, written.write());
+    base::Result<std::vector<std::string>> files = written.write();
+    if (files.ok())
+      answer.written = *std::move(files);
+    else
+      status = std::move(files).error();
   }
   if (json)
     print_json(to_json(answer));
   else
     print_unless_stdout(path, report::text_of(sections(answer)));
-  return {};
+  return status;
 }
 
 /// Prints an answer without a feasible schedule. No file is written.

@@ -128,6 +128,8 @@ base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<s
   if (!format) return unknown_format(*name, {"json", "trace", "csv"});
   if (*format == ScheduleFormat::chrome || *format == ScheduleFormat::svg)
     return base::bad_input(fmt::format("{} files can be written, but not read; accepted: json, trace, csv", *name));
+  if (*format == ScheduleFormat::programs)
+    return base::bad_input("programs are read from a folder, without a format; accepted: json, trace, csv");
   // Both kinds of CSV are read by the same parser.
   return *format == ScheduleFormat::csv_comms ? ScheduleFormat::csv : format;
 }
