@@ -158,6 +158,7 @@ base::Result<std::vector<trainers::Change>> switches_for(const ExportRequest& re
 }  // namespace
 
 base::Result<ExportAnswer> answer_to(const ExportRequest& request, const Callbacks& callbacks) {
+  if (!request.trainer.empty()) DOVETAIL_CHECK(trainers::find_writer(request.trainer));
   if (is_given(request.base) == request.job.has_value())
     return base::bad_input("give either --base FILE to change a configuration, or --job FILE to write a complete one");
   if (request.job && has_import_options(request.base))

@@ -10,6 +10,7 @@
 #include "answer/runs/chosen_plan.h"
 #include "answer/text/figures.h"
 #include "answer/text/plan_text.h"
+#include "answer/text/text.h"
 #include "base/file.h"
 #include "cluster/cluster.h"
 #include "llm/counts.h"
@@ -80,9 +81,9 @@ base::Status find_plan(const TrainingRunRequest& request, const Callbacks& callb
 
 std::string length_text(const TrainingRunAnswer& answer) {
   const control::RunSettings& settings = answer.run.settings;
-  if (answer.iterations) return fmt::format("{} iterations", *answer.iterations);
-  if (settings.iterations) return fmt::format("{} iterations", *settings.iterations);
-  return fmt::format("{} epochs", settings.epochs.value_or(1));
+  if (answer.iterations) return counted(*answer.iterations, "iteration");
+  if (settings.iterations) return counted(*settings.iterations, "iteration");
+  return counted(settings.epochs.value_or(1), "epoch");
 }
 
 /// Initial weights of a role.

@@ -87,7 +87,7 @@ std::string shorten(std::string_view text, std::size_t width, std::string_view e
 }
 
 std::string counted(std::int64_t number, std::string_view noun) {
-  const std::string_view ending = number == 1 ? "" : noun.ends_with("ch") ? "es" : "s";
+  const std::string_view ending = number == 1 ? "" : noun.ends_with("ch") && noun != "epoch" ? "es" : "s";
   return fmt::format("{} {}{}", number, noun, ending);
 }
 

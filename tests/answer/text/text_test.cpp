@@ -46,6 +46,7 @@ TEST(Counted, UsesThePlural) {
   EXPECT_EQ(counted(0, "op"), "0 ops");
   EXPECT_EQ(counted(2, "micro-batch"), "2 micro-batches");
   EXPECT_EQ(counted(1, "micro-batch"), "1 micro-batch");
+  EXPECT_EQ(counted(3, "epoch"), "3 epochs");
 }
 
 TEST(Difference, ListsChangedLines) {
