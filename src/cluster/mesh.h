@@ -50,8 +50,8 @@ int nodes_of(const Cluster& cluster, const Mesh& mesh);
 /// Returns the network level that joins all devices of the mesh; see meeting_level.
 int level_of(const Cluster& cluster, const Mesh& mesh);
 /// Returns the name of the mesh. If it consists of whole nodes or spans several nodes, this is "0-15", with the
-/// cluster's device numbers. If it is part of one node, this is "4-7 of node 3" or "4 of node 3", with device numbers that
-/// count from 0 in the node.
+/// cluster's device numbers. If it is part of one node, this is "4-7 of node 3" or "4 of node 3", with device numbers
+/// that count from 0 in the node.
 std::string name_of(const Cluster& cluster, const Mesh& mesh);
 
 /// Consecutive nodes that are equal and contribute the same number of devices to a mesh.

@@ -169,8 +169,9 @@ Table plans_table(const RankingAnswer& answer) {
 std::string flips_text(const RankingAnswer& answer) {
   if (answer.ranking.plans.size() < 2) return "";
   if (answer.flips.empty())
-    return answer.all_inputs_tried ? "\nNo single input, changed by up to a factor of 2, makes another of these plans the best.\n"
-                                   : "";
+    return answer.all_inputs_tried
+               ? "\nNo single input, changed by up to a factor of 2, makes another of these plans the best.\n"
+               : "";
   std::string text = answer.all_inputs_tried ? "\nInputs that would change the choice:\n"
                                              : "\nInputs that would change the choice (not all were tried):\n";
   for (const planner::Flip& flip : answer.flips)

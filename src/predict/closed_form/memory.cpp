@@ -75,7 +75,8 @@ class MemoryAccount {
       here.device = device;
       here.usable = cluster::gpu_of(scenario_.job.cluster, base::DeviceId(device)).usable_memory;
       here.min_margin = min_margin(scenario_).of(here.usable);
-      if (device == mesh.first || here.headroom() < worst.headroom()) worst = std::move(here);
+      const auto rank = [](const TaskMemory& memory) { return std::pair(memory.margin() >= 0, memory.headroom()); };
+      if (device == mesh.first || rank(here) < rank(worst)) worst = std::move(here);
     }
     std::stable_sort(worst.parts.begin(), worst.parts.end(),
                      [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });

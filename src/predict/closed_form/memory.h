@@ -34,12 +34,13 @@ enum class Fit {
 /// Returns "fits", "tight" or "does not fit".
 std::string_view name_of(Fit fit);
 
-/// Memory on the device of a task's mesh that has the least headroom() while the task runs.
+/// Memory on the device of a task's mesh that has the least headroom() while the task runs. Devices that run out of
+/// memory (margin() < 0) come first.
 struct TaskMemory {
   std::vector<MemoryPart> parts;  ///< the largest first
   std::int64_t usable = 0;        ///< bytes that a process can allocate on the device
   std::int64_t min_margin = 0;    ///< bytes of `usable` that plans leave free
-  int device = 0;                 ///< device of the cluster; the first one with the least headroom()
+  int device = 0;                 ///< device of the cluster; the lowest number if several are equal
   std::int64_t host = 0;         ///< bytes offloaded to host memory, on the task's node with the least host memory left
   std::int64_t host_memory = 0;  ///< bytes of host memory of that node
 

@@ -275,6 +275,30 @@ TEST(Memory, ReportsTheMissingMemory) {
                              [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; }));
 }
 
+TEST(Memory, ADeviceWithoutEnoughMemoryCountsBeforeOneWithoutTheMargin) {
+  plan::Job job =
+      test::ppo_job("groups: [{nodes: 1, gpus_per_node: 8, gpu: H100}, {nodes: 1, gpus_per_node: 8, gpu: A100}]");
+  plan::Plan plan = test::pipelined_on_16(job);
+  plan::TaskPlan& reference = plan.tasks[workflow::find_task(job.workflow, "reference_infer")->index()];
+  reference.mesh = {.first = 0, .count = 8};
+  reference.layout.data = 8;
+  reference.offload.weights = false;
+  const auto set_usable = [&](std::int64_t large, std::int64_t small) {
+    job.cluster.groups[0].gpu.usable_memory = large;
+    job.cluster.groups[1].gpu.usable_memory = small;
+    return memory_in(memory_of(job, plan), job, "actor_train");
+  };
+  const std::int64_t everything = std::int64_t{1} << 40;
+  const TaskMemory on_large = set_usable(1, everything);
+  const TaskMemory on_small = set_usable(everything, 1);
+  ASSERT_EQ(on_large.device, 0);
+  ASSERT_EQ(on_small.device, 8);
+  ASSERT_GT(on_large.needed(), on_small.needed());
+  const TaskMemory worst = set_usable(on_large.needed(), on_small.needed() - 1);
+  EXPECT_EQ(worst.device, 8);
+  EXPECT_EQ(worst.fit(), Fit::does_not_fit);
+}
+
 TEST(Memory, HostMemoryIsALimitToo) {
   plan::Job job = test::grpo_job();
   job.cluster.groups[0].host_memory = 1'000'000'000;
