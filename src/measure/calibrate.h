@@ -21,8 +21,8 @@ namespace dovetail::measure {
 cost::CalibrationRow calibration_row(const Measurement& row);
 
 /// Returns the values to fit: the constants that the measurements name or, if they name none, the constants that the
-/// rows determine. A row determines a constant if raising it by 10% changes the prediction of a time with a positive
-/// weight by at least 0.2%. Includes the spread of response lengths if a row does not specify it.
+/// rows determine. A row determines a constant if a 10% higher constant changes the prediction of a time with a
+/// positive weight by at least 0.2%. Includes the spread of response lengths if a row does not specify it.
 std::vector<cost::Unknown> unknowns_of(const Measurements& measurements);
 
 /// Measured and predicted seconds of a phase. `measured` is 0 if the phase was not measured.

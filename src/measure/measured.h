@@ -92,10 +92,10 @@ const MeasuredTime* iteration_of(const MeasuredRun& run);
 /// them.
 TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times);
 
-/// Returns the run restricted to a single step. REQUIRES: `step` is one of its `steps`.
+/// Returns the run restricted to a single step. A step that is not evaluated has no times.
 MeasuredRun at_step(const MeasuredRun& run, std::int64_t step);
 
-/// Evaluates a log. A step counts as interrupted if its validation or checkpoint takes more than 1% of it. Returns an
+/// Evaluates a log. A step counts as interrupted if validation and checkpoints take more than 1% of it. Returns an
 /// Error at the position of a time that is negative or above 10^7 s, or of an impossible length. Returns an Error with
 /// the path of the first log if the log has no times of the format or of a known phase, if the format is not given and
 /// the log has times of several, or if `skip` leaves no step.

@@ -41,7 +41,7 @@ void add_lengths(const ReasonScenario& scenario, bool longer, std::vector<std::s
         fmt::format("responses had {:.0f} tokens on average, but the job specifies {:.0f}: use the measured lengths",
                     found, specified));
   if (longer && scenario.run.at_cap.value_or(0) > notable_cap_difference)
-    reasons.push_back(fmt::format("{:.0f}% of the responses ended at the cap: the tail has its maximum length",
+    reasons.push_back(fmt::format("{:.0f}% of the responses ended at the cap, which makes the tail as long as possible",
                                   100 * *scenario.run.at_cap));
 }
 

@@ -63,7 +63,7 @@ struct MeasuredAnswer {
   MeasuredRequest request;
   measure::MeasuredRun run;
   std::optional<MeasuredPrediction> predicted;  ///< set if the job and the plan are known
-  std::optional<std::size_t> followed = {};     ///< number of steps that were compared while following the log
+  std::optional<std::size_t> followed = {};     ///< number of steps reported while following the log, also skipped ones
   std::vector<SlowPhase> slow_phases = {};      ///< phases that were slow in some of these steps
 };
 

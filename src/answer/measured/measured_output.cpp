@@ -190,7 +190,7 @@ std::string slow_phases_text(const MeasuredAnswer& answer) {
   std::vector<std::string> phases;
   for (const SlowPhase& phase : answer.slow_phases)
     phases.push_back(fmt::format("{} in {}", measure::phase_title(phase.phase), phase.steps));
-  return fmt::format("\nof the {} followed, these phases took at least {:g} times their prediction: {}\n", steps,
+  return fmt::format("\nslow phases in the {} followed (at least {:g} times their prediction): {}\n", steps,
                      slow_factor, fmt::join(phases, ", "));
 }
 
