@@ -33,7 +33,7 @@ struct ExplanationAnswer {
 };
 
 /// Errors: input that cannot be read, a job file if the request has no plan, and errors of planner::explain. The
-/// outcome is infeasible if the search finds no plan that fits.
+/// outcome is infeasible if no plan that fits is found.
 base::Result<ExplanationAnswer> answer_to(const ExplanationRequest& request, const Callbacks& callbacks);
 
 /// Memory limit, useful changes, and time lost compared with the best plan.

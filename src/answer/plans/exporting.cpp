@@ -41,7 +41,8 @@ std::string reason_of(const predict::Scenario& scenario, const trainers::Require
   const std::int64_t bytes = missing - missing_bytes(whole);
   const auto more_or_less = [](bool more) { return more ? "more" : "less"; };
   if (seconds >= 0.005 || (seconds <= -0.005 && bytes == 0))
-    return fmt::format("without it, {} {}", seconds_text(std::abs(seconds)), more_or_less(seconds > 0));
+    return fmt::format("without it, the iteration takes {} {}", seconds_text(std::abs(seconds)),
+                       more_or_less(seconds > 0));
   if (bytes != 0)
     return fmt::format("without it, {} {} peak memory", gibibytes(std::abs(bytes)), more_or_less(bytes > 0));
   return "set by the plan; changes neither time nor memory";

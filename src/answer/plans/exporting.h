@@ -40,14 +40,15 @@ auto options_of(const T*) {
       option("job", &T::job, File{}, "job file of the plan; export then writes a complete configuration"),
       option("to", &T::trainer, String{"TRAINER"},
              "trainer, such as verl or nemo-rl (default: trainer of base or job)"),
-      option("format", &T::format, Choice{}, "file with the changes, or one line per setting (default {})"),
+      option("format", &T::format, Choice{}, "file with the changes, or one line per argument (default {})"),
       option("allow", &T::allowed, String{"WHAT"}, "trainer settings that may change: backend, mode or backend,mode"));
 }
 
 /// Change of a setting, and the effect of omitting it.
 struct ReasonedChange {
   trainers::Change change;
-  std::string reason;  ///< "without it, 3.1 s more", "without it, 4.20 GiB more peak memory"; empty in a complete file
+  std::string reason;  ///< "without it, the iteration takes 3.1 s more", "without it, 4.20 GiB more peak memory"; empty
+                       ///< in a complete file
 };
 
 struct ExportAnswer {
@@ -75,8 +76,8 @@ struct ExportAnswer {
 base::Result<ExportAnswer> answer_to(const ExportRequest& request, const Callbacks& callbacks);
 
 /// Exports a plan that was found for the configuration `input`. `switches` turn the configuration into the scenario's
-/// job. Leaves out every change that saves less than 0.2% of the iteration time. Returns the same Errors as
-/// `answer_to`.
+/// job. Keeps only changes that the trainer or the memory margin requires, or that save at least 0.2% of the
+/// iteration time. Returns the same Errors as `answer_to`.
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
                                         const std::vector<trainers::Change>& switches = {});
 

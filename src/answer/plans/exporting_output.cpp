@@ -67,7 +67,8 @@ std::string copy_text(const ExportAnswer& answer) {
 /// Complete file, headed by the plan's name and the command that imports the file again.
 std::string complete_file_text(const ExportAnswer& answer) {
   std::string comment = fmt::format(
-      "# Plan {} of {}, written by dovetail export. Predicted iteration: {}.\n# To import it, add these options:",
+      "# Plan {} of {}, written by dovetail export. Predicted iteration: {}.\n# To import this file, add these "
+      "options:",
       clean_text(answer.plan_name), clean_text(answer.job_name), seconds_text(answer.seconds));
   for (const trainers::RequiredName& required : answer.required)
     comment += fmt::format(" --env {}={}", required.name, required.example);

@@ -48,7 +48,7 @@ struct FitAnswer {
 /// Returns the indices of the tasks that run on devices, by increasing memory margin.
 std::vector<std::size_t> tasks_by_margin(const std::vector<predict::TaskMemory>& memory);
 
-/// Describes a cluster: "2 nodes of 8 H100-80". If nodes differ, each kind is described, joined by "and".
+/// Describes a cluster by kind of node: "2 nodes of 8 H100-80 and 1 node of 4 A100-40".
 std::string cluster_text(const cluster::Cluster& cluster);
 
 /// Errors: input that cannot be read, and errors of planner::fit_job.

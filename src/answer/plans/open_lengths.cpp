@@ -19,7 +19,7 @@ bool is_faster(const PlanAtShare& at, double error) {
 }
 
 std::string share_text(const PlanAtShare& at) {
-  return fmt::format("{:.0f}% of the cap, {:.0f} tokens", 100 * at.share, at.mean);
+  return fmt::format("{:.0f}% of the cap ({:.0f} tokens)", 100 * at.share, at.mean);
 }
 
 /// States whether the choice of the plan depends on the lengths.

@@ -18,7 +18,7 @@ inline constexpr std::array assumed_shares{0.25, 0.5, 0.9};
 inline constexpr double default_share = 0.5;
 
 /// Returns the scenario with a mean response length of `share` times the cap. The cap is the job's longest response.
-/// Lengths are log-normal and truncated at the cap. If no such distribution has this mean, all lengths equal the mean.
+/// Lengths are log-normal and cut at the cap. If no such distribution has this mean, all lengths equal the mean.
 predict::Scenario at_share_of_cap(const predict::Scenario& scenario, double share);
 
 /// Iteration time of the answer's plan at a share of the cap, and the best plan found there.
@@ -46,7 +46,7 @@ struct OpenLengths {
 /// Predicts the plan at each of assumed_shares and at the cap. The caller fills in the best plans found at each share.
 OpenLengths plan_at_shares(const predict::Scenario& scenario, const plan::Plan& plan);
 
-/// Table of the shares, and whether the choice of the plan depends on them.
+/// Table of the iteration times at each share, and whether the choice of the plan depends on the lengths.
 Sections open_lengths_sections(const OpenLengths& lengths);
 Json open_lengths_json(const OpenLengths& lengths);
 

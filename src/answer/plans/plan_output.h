@@ -14,7 +14,7 @@ namespace dovetail::answer {
 /// Adds `plan`, a dovetail/plan@1 object, and `words`, a description of each task.
 void add_plan(const plan::Job& job, const plan::Plan& plan, Json& object);
 
-/// Returns the plan that comes closest to fitting, and the memory it lacks. For jobs for which no plan fits.
+/// Returns the closest plan of a job for which no plan keeps the margin, and the memory that this plan lacks.
 Json nearest_json(const plan::Job& job, const planner::NearestPlan& nearest);
 
 /// Adds `stopped_by`, "time" or "interrupt", if the ranking was cut short.

@@ -23,7 +23,7 @@ struct PredictionRequest {
 template <std::same_as<PredictionRequest> T>
 auto options_of(const T*) {
   return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
-                    required("plan", &T::plan, File{}, "plan to predict instead of searching, dovetail/plan@1"));
+                    required("plan", &T::plan, File{}, "plan to predict, dovetail/plan@1"));
 }
 
 struct PredictionAnswer {
@@ -46,8 +46,8 @@ double begin_of_activity(const predict::Estimate& estimate, std::size_t activity
 base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::optional<Input>& plan, bool fused,
                                             const Callbacks& callbacks);
 
-/// Also predicts plans that do not fit. Errors: input that cannot be read. If response lengths are unknown, their mean
-/// is assumed to be default_share of their cap.
+/// Errors: input that cannot be read. A plan that does not fit is not an Error. If response lengths are unknown, their
+/// mean is assumed to be default_share of their cap.
 base::Result<PredictionAnswer> answer_to(const PredictionRequest& request, const Callbacks& callbacks);
 
 /// Table of the activities with their times and memory, and the costs of an iteration.

@@ -36,7 +36,7 @@ template <std::same_as<RankingRequest> T>
 auto options_of(const T*) {
   return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
                     option("placement", &T::placements, String{"PLACEMENT"},
-                           "plan family, such as co-located (repeatable; default: job's, or all)"),
+                           "plan family, such as co-located (repeatable; default: the job's or all)"),
                     option("top", &T::shown, Count{1, 1000}, "max number of plans to show (default {})"),
                     option("simulate", &T::simulated, Count{0, 1000},
                            "number of tied plans to simulate and rank by simulated time (default {})"),

@@ -43,9 +43,9 @@ TEST(OpenLengths, DecideIfAnotherPlanIsClearlyFasterOrThisOneDoesNotFit) {
   EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 18.5))), HasSubstr("does not depend on the lengths"));
   EXPECT_THAT(
       text_of(open_lengths_sections(lengths_with(20, 16))),
-      HasSubstr("DEPENDS on the lengths: at 90% of the cap, 900 tokens, placement disaggregated takes 20.0% less"));
+      HasSubstr("DEPENDS on the lengths: at 90% of the cap (900 tokens), placement disaggregated takes 20.0% less"));
   EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 21, false))),
-              HasSubstr("at 90% of the cap, 900 tokens, this plan does not fit"));
+              HasSubstr("at 90% of the cap (900 tokens), this plan does not fit"));
 }
 
 TEST(OpenLengths, ShowOnlyTimesWithoutASearch) {
