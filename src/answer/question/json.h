@@ -22,7 +22,7 @@ Json json_time(base::Ticks time, base::TimeUnit unit);
 Json json_memory(base::Memory memory);
 /// Returns JSON null for nullopt.
 Json json_memory(const std::optional<base::Memory>& memory);
-/// Rounds a derived ratio to six decimals.
+/// Rounds a derived value, such as a ratio, to six decimals.
 Json json_ratio(double ratio);
 /// Rounds simulated seconds to nanoseconds, so that parts add up.
 Json json_simulated(double seconds);

@@ -1,4 +1,4 @@
-// Combines an answer's JSON with a file made from it.
+// Adds the content of an output file to the JSON of its answer.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ auto options_of(const T*) {
       option("fuse", &T::fuse, Choice{.none = "as-planned"}, "fusion (intra: trainings; inter: generation, inference)"),
       option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
       option("most-iterations", &T::max_iterations, Count{2, 100'000},
-             "max iterations to simulate until they repeat (default {})"),
+             "max iterations to simulate until a steady state (default {})"),
       option("fused-iterations", &T::fused_iterations, Count{1, 1'000'000'000},
              "search iterations for the fused training schedule (default {})"),
       group(&T::search));

@@ -32,7 +32,7 @@ constexpr auto names_of(ReplaySourceKind) {
 
 /// Options for finding the schedule of a problem or a job.
 struct ReplaySearch {
-  std::optional<Input> plan = std::nullopt;               ///< for a job; nullopt: the best plan found
+  std::optional<Input> plan = std::nullopt;               ///< for a job; nullopt: see read_replay_source
   std::optional<study::FusionMode> fuse = std::nullopt;   ///< for a job; nullopt: as planned
   std::optional<std::int64_t> iterations = std::nullopt;  ///< per chain
   std::optional<double> time_limit = std::nullopt;        ///< in seconds
@@ -85,7 +85,7 @@ template <std::same_as<ReplayRequest> T>
 auto options_of(const T*) {
   return options<T>(
       unlisted(&T::input), unlisted(&T::search),
-      option("tick", &T::tick, Seconds{}, "--stub: time of a tick (default 20ms) or, if none, of the shortest op"),
+      option("tick", &T::tick, Seconds{}, "--stub: time per tick (default 20ms); without ticks: of the shortest op"),
       option("transport", &T::transport, Choice{}, "ranks of --stub: threads or Gloo processes (default {})"),
       group(&T::run), unlisted(&T::launch));
 }

@@ -54,7 +54,7 @@ auto options_of(const T*) {
              "number of iterations (default: as set in the job)"),
       option("fuse", &T::fuse, Choice{.none = "as-planned"}, "fusion (intra: trainings; inter: generation, inference)"),
       option("placement", &T::placements, String{"PLACEMENT"},
-             "plan family, such as co-located (repeatable; default: job's, or all)"),
+             "plan family, such as co-located (repeatable; default: the job's or all)"),
       option("plan-iterations", &T::plan_iterations, Count{1, 1'000'000'000'000},
              "plans to try per chain of the plan search"),
       option("time-limit", &T::time_limit, Seconds{}, "time limit of the plan search: seconds, or 500ms, 30s, 2m"),
