@@ -65,7 +65,8 @@ struct ComparisonAnswer {
   std::optional<double> speed_up(const ComparedSolver& row) const;
 };
 
-/// Runs the solvers, which share the time limit. Errors: input that cannot be read, and no applicable solver.
+/// Runs the solvers, which share the time limit. Errors: input that cannot be read, invalid options,
+/// and no applicable solver.
 base::Result<ComparisonAnswer> answer_to(const ComparisonRequest& request, const Callbacks& callbacks);
 
 /// Table with a row per solver, and remarks.

@@ -89,7 +89,7 @@ std::string remarks(const ComparisonAnswer& answer) {
                   time_with_unit(question.bounds.makespan, unit), base::format_memory(question.bounds.peak_activation));
   if (answer.baseline)
     text += fmt::format("speedup: relative to {} ({})\n", answer.baseline_name, time_with_unit(*answer.baseline, unit));
-  if (!answer.complete) text += "stopped: missing solvers were not run\n";
+  if (!answer.complete) text += "stopped: missing solvers were not run to the end\n";
   return text;
 }
 

@@ -68,7 +68,7 @@ struct FrontAnswer {
 };
 
 /// Searches the front and runs the constructive solvers, which share the time limit with the search. Errors: input that
-/// cannot be read. With an `exchange`, all processes return the same answer or Error.
+/// cannot be read, and invalid options. With an `exchange`, all processes return the same answer or Error.
 base::Result<FrontAnswer> answer_to(const FrontRequest& request, const Callbacks& callbacks);
 
 /// Table of the front, or the reason why no front exists.

@@ -46,8 +46,9 @@ std::optional<ScheduleFormat> format_of_content(std::string_view content);
 /// that says so and what to do. `path` is the path that the user gave. nullopt for any other content.
 std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
 
-/// Returns the Dovetail format that the key `format` of `content` names, without its version: "dovetail/job". Empty if
-/// it names none. If the content is too large or cannot be parsed, returns the first format named near its start.
+/// Returns the Dovetail format that the key `format` of `content` names, without its version: "dovetail/job". If the
+/// content is too large, cannot be parsed or lacks the key, returns the first Dovetail format named near its start.
+/// Empty if no format is named.
 std::string named_format(std::string_view content);
 
 /// Whether `content` names Dovetail's own schedule format near its start.

@@ -44,7 +44,7 @@ auto options_of(const T*) {
       option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
       option("deadline", &T::deadline, String{"TIME"},
              "find the lowest peak with makespan <= TIME (problem's time unit)"),
-      option("from", &T::from, File{}, "start the search from this schedule; never returns a worse one"),
+      option("from", &T::from, File{}, "schedule to start the search from; the result is never worse"),
       group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
@@ -76,8 +76,8 @@ struct ScheduleAnswer {
   std::optional<base::Error> lost_process() const { return solved ? solved->solution.lost_process : std::nullopt; }
 };
 
-/// Errors: input that cannot be read, and a solver that cannot be used. With an `exchange`, all processes return the
-/// same answer or Error.
+/// Errors: input that cannot be read, invalid options, and a solver that cannot be used. With an `exchange`, all
+/// processes return the same answer or Error.
 base::Result<ScheduleAnswer> answer_to(const ScheduleRequest& request, const Callbacks& callbacks);
 
 /// Costs and bounds of the schedule, or the reason why no schedule satisfies the request.

@@ -24,12 +24,12 @@ std::string efficiency_text(const predict::Software& software) {
     case predict::EfficiencyReason::named:
       return fmt::format("the job selects {}", name);
     case predict::EfficiencyReason::fitted:
-      return fmt::format("{2} was fitted to GPU {0} with training {1}", gpus, choice.training, name);
+      return fmt::format("{2} was fitted to {1} training on GPU {0}", gpus, choice.training, name);
     case predict::EfficiencyReason::gpu_fitted:
-      return fmt::format("{1} was fitted to GPU {0}, but not to training {2}; {3} or more", gpus, name, choice.training,
+      return fmt::format("{1} was fitted to GPU {0}, but not to {2} training; {3} or more", gpus, name, choice.training,
                          expect);
     case predict::EfficiencyReason::training_fitted:
-      return fmt::format("{1} was fitted to training {0}, but not to GPU {2}; {3} or more", choice.training, name, gpus,
+      return fmt::format("{1} was fitted to {0} training, but not to GPU {2}; {3} or more", choice.training, name, gpus,
                          expect);
     case predict::EfficiencyReason::unmeasured:
       return fmt::format("{} (no measurements of GPU {}); {}", name, gpus, expect);

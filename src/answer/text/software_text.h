@@ -9,7 +9,7 @@
 
 namespace dovetail::answer {
 
-/// Explains the choice of efficiencies: "h100/megatron-vllm was fitted to GPU H100-80 with training megatron".
+/// Explains the choice of efficiencies: "h100/megatron-vllm was fitted to megatron training on GPU H100-80".
 std::string efficiency_text(const predict::Software& software);
 
 /// Describes the required memory margin: "5.2% of usable memory (error of past megatron predictions)".
