@@ -12,7 +12,7 @@
 
 namespace dovetail::study {
 
-/// Quantity that a growth specifies at its steps.
+/// Quantity whose values a Growth gives.
 enum class GrowthFigure {
   factor,  ///< factor on all response lengths of the job
   mean,    ///< mean response length in tokens
@@ -28,7 +28,7 @@ struct GrowthPoint {
   friend bool operator==(const GrowthPoint&, const GrowthPoint&) = default;
 };
 
-/// Values of a figure at some steps. Between these steps, the figure is linear. After the last step, it is constant.
+/// Values of `figure` at some steps. Between these steps, `figure` is linear. After the last step, it is constant.
 /// Before the first step, it is linear from the job's own value at step 0.
 struct Growth {
   GrowthFigure figure = GrowthFigure::factor;
@@ -49,7 +49,7 @@ base::Result<Growth> parse_growth_table(std::string_view content, const std::str
 class LengthGrowth {
  public:
   /// Returns the growth of responses whose lengths initially follow `lengths` and never exceed `cap`; nullopt: no cap.
-  /// Returns an Error without location if a mean or median of `growth` is too large to reach with these lengths.
+  /// Returns an Error without location if a mean or median of `growth` cannot be reached with these lengths.
   static base::Result<LengthGrowth> of(const workflow::LengthDistribution& lengths, Growth growth,
                                        std::optional<std::int64_t> cap);
 
@@ -57,7 +57,7 @@ class LengthGrowth {
   double factor_at(double step) const;
   /// The response lengths at a step.
   workflow::LengthDistribution at(double step) const;
-  /// The response lengths for the mean value of the figure over the steps from `first` to `last`.
+  /// The response lengths for the mean of Growth::figure over the steps from `first` to `last`.
   workflow::LengthDistribution mean_of(std::int64_t first, std::int64_t last) const;
   /// The first step between `first` and `last` at which responses are longest.
   std::int64_t step_of_max_length(std::int64_t first, std::int64_t last) const;
@@ -67,10 +67,10 @@ class LengthGrowth {
 
  private:
   LengthGrowth(const workflow::LengthDistribution& lengths, Growth growth, std::optional<std::int64_t> cap);
-  /// The figure at a step, and its mean over a range of steps.
+  /// Growth::figure at a step, and its mean over a range of steps.
   double value_at(double step) const;
   double mean_value(std::int64_t first, std::int64_t last) const;
-  /// The factor that yields this value of the figure; nullopt if there is no such factor.
+  /// The factor that yields this value of Growth::figure; nullopt if there is no such factor.
   std::optional<double> factor_for(double value) const;
   std::int64_t max_length() const { return cap_.value_or(workflow::max_length); }
 

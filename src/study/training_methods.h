@@ -59,8 +59,8 @@ struct TrainingAlternative {
 
 /// Evaluates an unfused method. If the method splits the backward pass, its weight gradients take as long as the matrix
 /// products of the forward pass, and its input gradients take the rest. A micro-batch keeps its activations until its
-/// weight gradients are computed. Returns the fastest variant that fits; for zero bubble, ZB-H1 if neither variant
-/// fits. REQUIRES: a valid plan; not is_fused(method).
+/// weight gradients are computed. Returns the fastest variant that fits. If none fits, returns the fastest one, or
+/// ZB-H1 for zero bubble. REQUIRES: a valid plan; not is_fused(method).
 TrainingAlternative training_alternative(const predict::Scenario& scenario, const plan::Plan& plan,
                                          TrainingMethod method);
 
@@ -76,8 +76,8 @@ TrainingAlternative fused_alternative(const predict::Scenario& scenario, const p
                                       const FusedPhase& fused);
 
 /// Evaluates TrainingMethod::fused_smaller with the first two smaller micro-batch sizes of both trainings: a half and a
-/// quarter, if these give more micro-batches. intra_stage() computes each schedule. Returns the fastest that fits.
-/// REQUIRES: find_training_fault finds no fault.
+/// quarter, if these give more micro-batches. intra_stage() computes each schedule. Returns the fastest that
+/// fits or, if none fits, the fastest. REQUIRES: find_training_fault finds no fault.
 TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario, const plan::Plan& plan,
                                               plan::TrainPair pair);
 

@@ -95,8 +95,8 @@ struct WhatIfs {
 /// Finds the result for this fusion, at the plan's threshold if it has one. Returns null if the study was cancelled
 /// before this fusion was evaluated.
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra);
-/// Finds the result that fuses generation at this threshold, with or without fused trainings. Returns null if none was
-/// simulated.
+/// Finds the result that fuses generation at this threshold, with or without fused trainings. Returns null if no such
+/// result has figures.
 const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool intra);
 
 /// Evaluates all ways to run the plan. A plan with a threshold is simulated with it and with the best threshold; other

@@ -129,7 +129,7 @@ Worth worth_of(const GenerationWorth& found, int instances, const std::optional<
   if (best != nullptr)
     return {Verdict::no, fmt::format("{}, but fusion saves only {}", tail, shorter(best->seconds, *found.plain))};
   return {Verdict::no,
-          tail + ", but moving samples and loading models cost as much time as inference during the tail saves"};
+          tail + ", but inference during the tail saves no more time than moving samples and loading models costs"};
 }
 
 /// The reason why a gain in generation and inference does not shorten the simulated iteration. nullopt if it does, or
