@@ -172,9 +172,8 @@ Sections comparison_text(const MeasuredPrediction& predicted) {
   std::string reasons;
   for (const MeasuredAgainst* phase : comparison.by_difference()) add_reasons(reasons, *phase);
   if (comparison.iteration) add_reasons(reasons, *comparison.iteration);
-  text += reasons.empty()
-              ? "no phase differs from its prediction by more than 10% of the prediction and 2% of the iteration\n"
-              : "\nlargest differences and likely causes:\n" + reasons;
+  text += reasons.empty() ? "all phases are within 10% of their predictions, or off by at most 2% of the iteration\n"
+                          : "\nlargest differences and likely causes:\n" + reasons;
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Options that requests about plans share: the search, and the cap of grown responses.
+// Options that requests about plans share: the search, and the cap of scaled responses.
 #pragma once
 
 #include <concepts>
