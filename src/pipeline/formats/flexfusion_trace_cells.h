@@ -35,8 +35,8 @@ struct Trace {
   base::FilePlace peak_activation_place;
 };
 
-/// Returns the indices of a device's cells in order of start; equal starts keep their order in the file. Activations
-/// must be read in this order, because the cells in the file may be in any order.
+/// Returns the indices of a device's cells in order of start; ties keep the order of the file. Activations must be read
+/// in order of start, because the cells in the file may be in any order.
 std::vector<std::size_t> rows_by_start(const std::vector<TraceCell>& cells);
 
 /// Reads the cells and the claims of a trace. Times are decimals in `unit`, or ticks if it is nullopt.

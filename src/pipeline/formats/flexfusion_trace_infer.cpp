@@ -139,9 +139,10 @@ class ProblemInference {
     std::int64_t most = 0;
     for (const auto& [other, of_other] : mentions) most = std::max(most, of_other.count);
     if (2 * mention.count >= most) return std::nullopt;
-    return error(mention.first,
-                 fmt::format("{} {} of model {} has {} ops, others have up to {}: too few to infer the problem", what,
-                             number, index, mention.count, most));
+    return error(
+        mention.first,
+        fmt::format("{} {} of model {} has fewer ops ({}) than others (up to {}), so the problem cannot be inferred",
+                    what, number, index, mention.count, most));
   }
 
   Status check_sizes(std::size_t index) {

@@ -45,8 +45,8 @@ struct ScheduleFile {
 /// read as it is.
 base::Result<ScheduleFile> parse_schedule(std::string_view content, const std::string& path);
 
-/// Returns the position in the file of `violation`, which validate found in file.schedule. A false claim is at the
-/// claim. Any other violation is at its row if it has one, otherwise at its device, or else at the list of devices.
+/// Returns where in the file `violation` is, which validate found in file.schedule: at the false claim; otherwise at
+/// the violation's row if it has one, otherwise at its device, otherwise at the list of devices.
 base::FilePlace place_of(const ScheduleFile& file, const Violation& violation);
 
 /// Returns the schedule as JSON text, with the ops of each device on one line.
@@ -64,10 +64,10 @@ inline constexpr Memory trace_activation_tolerance{100};
 /// that are equal become replicas of one model. A note describes the inferred problem. If it equals a bundled instance
 /// except for names, the note names the instance.
 ///
-/// The printed activation after each op, in order of time, is compared with the exact one. The first that differs by
-/// more than trace_activation_tolerance is ScheduleFile::activation_mismatch. The makespan and the peak in the `Ours:`
-/// block of the summary become claims, as printed. Pass Tolerance{trace_activation_tolerance} to validate, because
-/// the printed peak is rounded.
+/// Device by device and in order of time, the printed activation after each op is compared with the exact one. The
+/// first that differs by more than trace_activation_tolerance is ScheduleFile::activation_mismatch. The makespan and
+/// the peak in the `Ours:` block of the summary become claims, as printed. Pass Tolerance{trace_activation_tolerance}
+/// to validate, because the printed peak is rounded.
 base::Result<ScheduleFile> parse_trace(std::string_view content, const std::string& path, const Problem* problem);
 
 /// Writes the schedule as a trace, with the ops of each device in order of start. The summary has the block `Ours:`,
@@ -95,7 +95,7 @@ enum class CsvActions {
 /// is returned is valid, except that it may exceed the capacity.
 base::Result<ScheduleFile> parse_pytorch_csv(std::string_view content, const std::string& path, const Problem* problem);
 
-/// The file of one pipeline: a replica of a model.
+/// The CSV file of one pipeline (a replica of a model).
 struct CsvFile {
   std::string suffix;  ///< "" for a single file, otherwise "-MODEL-rREPLICA"; goes before the extension
   std::string content;

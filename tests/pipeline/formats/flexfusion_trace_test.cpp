@@ -299,7 +299,7 @@ TEST(FlexFusionTrace, CellsOutsideTheProblemAreRejectedWithPosition) {
   std::string lines;
   for (int device = 1; device < 8; ++device) lines += "\n[0, 0, 0, 0, 5, 1.95]";
   EXPECT_EQ(error_of("[3, 0, 0, 0, 5, 1.95]" + lines, &problem),
-            "t:1:2: there is no model 3; a trace calls each pipeline a model, and the problem has 3 (counted from 0)");
+            "t:1:2: there is no model 3; a trace calls each pipeline a model, and the problem has 3, numbered from 0");
   EXPECT_EQ(error_of("[2, 0, 8, 0, 5, 1.95]" + lines, &problem),
             "t:1:8: 13B/1 has no stage 8; 0 to 3 are its forwards, 4 to 7 its backwards");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 5, 1.95]", &problem),
@@ -382,8 +382,8 @@ TEST(FlexFusionTrace, WithoutAProblemANumberJustBeyondTheOthersIsReported) {
     line += "\n";
   }
   EXPECT_EQ(error_of(line),
-            "t:3:49: micro-batch 3 of model 0 has 1 ops, others have up to 8: too few to infer the problem; specify "
-            "the problem with --problem");
+            "t:3:49: micro-batch 3 of model 0 has fewer ops (1) than others (up to 8), so the problem cannot be "
+            "inferred; specify the problem with --problem");
 }
 
 TEST(FlexFusionTrace, WithoutAProblemARepeatedLineIsADuplicate) {

@@ -253,9 +253,9 @@ TEST(PytorchCsv, OpsOnAnotherRankOrOutOfRangeAreInvalid) {
             "f.csv:3:1: 1B0 is in row 2, but the actions of stage 1 must be in row 1 (rows are counted from 0)");
   EXPECT_EQ(error_of("0F0,0B0", &problem), "f.csv:1:1: 1F0 is missing in row 1");
   EXPECT_EQ(error_of("0F0,0B0\n1F0,2B0", &problem),
-            "f.csv:2:5: 2B0: there is no stage 2; model actor has 2 (counted from 0)");
+            "f.csv:2:5: 2B0: there is no stage 2; model actor has 2, numbered from 0");
   EXPECT_EQ(error_of("0F0,0B0\n1F0,1B7", &problem),
-            "f.csv:2:5: 1B7: there is no micro-batch 7; model actor has 1 (counted from 0)");
+            "f.csv:2:5: 1B7: there is no micro-batch 7; model actor has 1, numbered from 0");
   EXPECT_EQ(error_of("0F0,0I0,0W0\n1F0,1B0", &problem),
             "f.csv:1:5: 0I0 is half of a split backward, but model actor has no weight_gradient; use B");
 }
