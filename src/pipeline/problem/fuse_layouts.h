@@ -10,7 +10,7 @@
 
 namespace dovetail::pipeline {
 
-/// A model and its parallel layout. Costs are those of a stage of this layout, on one tensor-parallel group.
+/// A model and its parallel layout. Costs are per stage of this layout, on one tensor-parallel group.
 struct ModelLayout {
   std::string name;
   int data_parallel = 1;

@@ -91,7 +91,7 @@ struct Problem {
 /// Converts device numbers to ids, for Model::replicas.
 std::vector<DeviceId> device_list(const std::vector<int>& numbers);
 
-/// Fills in values that a file may leave out, for problems built by a program. The first replica of a model defines its
+/// Fills in values that a file may leave out, for problems built in code. The first replica of a model defines its
 /// number of stages. If a list by stage, or by boundary between stages, has one value, the value is repeated. An empty
 /// list of activation, transfer, step or resident becomes zeros. An empty weight_activation becomes the activation if
 /// the backward is split. Lists of any other size are kept for find_fault to report.
@@ -113,7 +113,7 @@ enum class Limit { ops, step_dependencies, time, activation };
 /// Totals over the models added so far.
 struct ProblemTotals {
   std::int64_t ops = 0;
-  /// Number of dependencies of steps on backwards and, with StepBefore::replicas, of forwards on steps
+  /// Number of edges from backwards to steps and, with StepBefore::replicas, from steps to forwards.
   std::int64_t step_dependencies = 0;
   std::int64_t time = 0;                 ///< sum of durations and transfers of all ops
   std::vector<std::int64_t> activation;  ///< [device] sum over all micro-batches
@@ -143,8 +143,8 @@ bool on_distinct_devices(std::vector<DeviceId> replica);
 /// Returns the delay between the neighboring stages `from` and `to` of a replica; 0 if both are on one device.
 Ticks transfer_between(const Model& model, ReplicaId replica, StageId from, StageId to);
 
-/// Explains why `problem` is invalid (sizes, ranges, limits); nullopt if it is valid. For problems that are built by a
-/// program: file readers report the same faults with a position.
+/// Explains why `problem` is invalid (sizes, ranges, limits); nullopt if it is valid. Used for problems built in code;
+/// file readers report the same faults with a position.
 std::optional<std::string> find_fault(const Problem& problem);
 
 }  // namespace dovetail::pipeline

@@ -12,7 +12,8 @@ namespace dovetail::pipeline {
 
 inline constexpr std::string_view problem_format = "dovetail/pipeline-problem@1";
 
-/// Reads a problem from YAML or JSON text. `path` appears in messages. Every Error has a line and column.
+/// Reads a problem from YAML or JSON text. `path` appears in messages. Every mistake is an Error at its line and
+/// column.
 base::Result<Problem> parse_problem(std::string_view content, const std::string& path);
 
 /// Reads a problem from a value inside another document, such as a schedule file.
