@@ -264,7 +264,7 @@ class Run {
     const Instruction& instruction = program.code[next_[rank]];
     if (instruction.code == Code::await) {
       const Reduction& reduction = program.reductions[static_cast<std::size_t>(instruction.target)];
-      return fmt::format("this rank awaits reduction {}, the {} of mini-batch {} of {}", reduction.number,
+      return fmt::format("this rank awaits reduction {} ({}, mini-batch {} of {})", reduction.number,
                          base::enum_name(reduction.kind), reduction.minibatch,
                          program.models[reduction.model.index()].name);
     }

@@ -51,7 +51,7 @@ std::optional<ProgramFault> check(std::span<const Program> programs, Delivery de
 std::optional<ProgramFault> check_tables(const Program& program);
 
 /// Checks one program by itself. Returns a fault for the first instruction that comes too early, twice or in the wrong
-/// order; otherwise for anything that is missing at the end, or for a wrong peak; otherwise nullopt. REQUIRES:
+/// order; otherwise for anything missing after the last instruction, or for a wrong peak; otherwise nullopt. REQUIRES:
 /// check_tables found nothing.
 std::optional<ProgramFault> check_rank(const Program& program);
 

@@ -22,18 +22,17 @@ struct Exchanges {
   friend bool operator==(const Exchanges&, const Exchanges&) = default;
 };
 
-/// Derives the exchanges of each model from what its steps wait for: `step_after: model` is clipping by norm,
-/// `step_before: replicas` is ZeRO-1. Tied weights and message sizes keep their defaults: the problem does not specify
-/// them.
+/// Derives the exchanges of each model from the waits around its steps: `step_after: model` means clipping by norm,
+/// `step_before: replicas` means ZeRO-1. Tied weights and message sizes keep their defaults: the problem does not
+/// specify them.
 std::vector<Exchanges> exchanges_of(const Problem& problem);
 
 /// Compiles a program for each rank of `placement` that runs the ops of `schedule` in its order.
 ///
 /// A channel is an ordered pair of ranks. Its messages are in the order in which the sender's ops end. The receive of a
 /// message is posted just before an op of the receiver: the last one that starts before the sender's op ends, or the op
-/// that takes the message if that comes earlier. Receives of a channel are posted in the order of its messages, if
-/// necessary earlier than this. The buffer thus exists when the message arrives, but is not allocated earlier than
-/// necessary.
+/// that takes the message if that comes earlier. To keep the order of the channel's messages, a receive may be posted
+/// even earlier. The buffer thus exists when the message arrives, but is not allocated earlier than necessary.
 ///
 /// A reduction starts after the last op that adds to it. All ranks start reductions in one order, sorted by the time of
 /// the last contribution in the schedule. Reductions of gradients, and of their norm, are awaited before the step that

@@ -35,7 +35,7 @@ constexpr auto names_of(Code) {
                     base::EnumName{"await", Code::await}};
 }
 
-/// Kind of reduction: a collective operation of the ranks of a model between the last backward of a mini-batch and the
+/// Kind of reduction: a collective operation among a model's ranks between the last backward of a mini-batch and the
 /// first forward of the next. Each rank carries out its reductions one at a time, in the order in which they start.
 enum class ReductionKind : std::uint8_t {
   gradients,  ///< sum over the replicas of a stage

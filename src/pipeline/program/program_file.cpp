@@ -208,7 +208,8 @@ Result<ProgramFile> parse_program(std::string_view content, const std::string& p
   DOVETAIL_TRY(program.rank, read_index(root, "the program", "rank", 0, program.ranks - 1));
   DOVETAIL_TRY(const Node problem, base::require(root, "the program", "problem"));
   if (!problem.is_string() || !base::is_sha256_hex(problem.text()))
-    return problem.error(fmt::format("`problem` is {}; accepted: a SHA-256 in hexadecimal digits", problem.describe()));
+    return problem.error(
+        fmt::format("`problem` is {}; accepted: a SHA-256 as 64 hexadecimal digits in lower case", problem.describe()));
   program.problem = problem.text();
   DOVETAIL_TRY(program.models, read_list<ProgramModel>(root, "models", read_model));
   if (program.models.empty()) return root.error("`models` is an empty list; accepted: at least one model");

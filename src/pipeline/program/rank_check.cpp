@@ -52,7 +52,7 @@ class RankChecker {
                        describe(program_, message.stage, message.forward ? 'F' : 'B', message.microbatch));
   }
   std::string text(const Reduction& reduction) const {
-    return fmt::format("the {} of mini-batch {} of {}", base::enum_name(reduction.kind), reduction.minibatch,
+    return fmt::format("the {} reduction of mini-batch {} of {}", base::enum_name(reduction.kind), reduction.minibatch,
                        program_.models[reduction.model.index()].name);
   }
 
@@ -291,7 +291,7 @@ FaultText find_table_fault(const Program& program) {
     const ProgramModel& model = program.models[stage.model.index()];
     if (!is_in(stage.replica.value, static_cast<std::size_t>(model.replicas)) ||
         !is_in(stage.stage.value, static_cast<std::size_t>(model.stages)))
-      return fmt::format("a stage or replica of {} does not exist", model.name);
+      return fmt::format("a stage refers to a stage or replica of {} that does not exist", model.name);
     if (std::find(stage.ranks.begin(), stage.ranks.end(), program.rank) == stage.ranks.end())
       return fmt::format("stage {} of {} does not list this rank", stage.stage.value, model.name);
     const std::int64_t microbatches = std::int64_t{model.microbatches} * model.minibatches;

@@ -52,8 +52,8 @@ struct SharedReduction {
   std::vector<int> ranks;
 };
 
-/// Returns all reductions of two or more ranks that the steps of the models need, in the order in which they start: by
-/// time of readiness, then in the order in which a step needs them.
+/// Returns all reductions among two or more ranks, in the order in which they start: by time of readiness, then by
+/// kind, model and mini-batch. Models without steps have none.
 std::vector<SharedReduction> reductions_of(const Schedule& schedule, const Placement& placement,
                                            const std::vector<Exchanges>& exchanges);
 
