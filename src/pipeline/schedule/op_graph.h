@@ -116,7 +116,7 @@ OpGraph with_predecessors(const OpGraph& graph, std::span<const Precedence> extr
 /// Returns the ops in an order in which each follows its predecessors.
 std::vector<OpId> topological_order(const OpGraph& graph);
 
-/// Returns for each op the longest path of durations and lags before it: its earliest start in any schedule.
+/// Returns for each op the longest path of durations and lags before it: a lower bound on its start in any schedule.
 std::vector<Ticks> max_heads(const OpGraph& graph);
 /// Returns for each op the longest path from its end to the end of the last op.
 std::vector<Ticks> max_tails(const OpGraph& graph);

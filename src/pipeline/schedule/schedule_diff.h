@@ -21,7 +21,7 @@ namespace dovetail::pipeline {
 std::optional<std::string> find_difference(const Problem& a, const Problem& b, std::string_view a_name,
                                            std::string_view b_name);
 
-/// An op at a place in the order of a device. Its micro-batch is numbered in order of time.
+/// An op, its times, and its position in the order of its device. Its micro-batch is numbered in order of time.
 struct PlacedOp {
   OpLabel op;
   std::size_t position = 0;  ///< index in the order of its device
