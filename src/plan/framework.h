@@ -82,10 +82,10 @@ std::vector<std::string_view> framework_names();
 /// Name that selects no framework. It can be combined with any memory conventions.
 inline constexpr std::string_view any_framework = "any";
 
-/// Returns the framework and backend that `software` selects. If Software::framework names a framework, this is its
+/// Returns the framework and backend that `software` selects. If Software::framework names a framework, returns its
 /// backend with the memory conventions Software::training, or its first backend if none has these conventions. If
-/// Software::framework is empty, this is the only entry with the conventions Software::training; null if no entry or
-/// several have them. Null if the name is "any" or unknown.
+/// Software::framework is empty, returns the only backend of any framework with these conventions; null unless exactly
+/// one has them. Null if the name is "any" or unknown.
 const Framework* find_framework(const Software& software);
 
 /// Whether the job's framework can run the task as planned. True if the job has no framework. With RuleScope::search,

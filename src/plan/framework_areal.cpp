@@ -18,7 +18,8 @@ bool leaves_the_pool(const Job& job, std::size_t task) {
 TaskRule offloads_together() {
   return offloads(
       TaskKind::train,
-      "weights, gradients and optimizer all or none; with `optimizer_on_host`, weights and gradients both or neither",
+      "all or none of weights, gradients and optimizer; with `optimizer_on_host`, both or neither of weights and "
+      "gradients",
       [](const Job&, const TaskPlan& planned) {
         const Offload& offload = planned.offload;
         return offload.weights == offload.gradients &&

@@ -84,7 +84,7 @@ Framework openrlhf_framework() {
         engine<&Engine::chunked_prefill, true>(), undivided_shares()})
     framework.rules.push_back(rule);
   framework.rules.push_back(offloads(
-      TaskKind::train, "gradients and optimizer both or neither; or `optimizer_on_host` with or without gradients",
+      TaskKind::train, "both or neither of gradients and optimizer; or `optimizer_on_host`, with or without gradients",
       sleeps_whole, [](const Job&, TaskPlan& planned) {
         planned.offload.weights = false;
         if (planned.offload.optimizer_on_host)

@@ -154,8 +154,8 @@ struct PinPlaces {
   base::FilePlace zero;
 };
 
-/// Minimum memory margin of each device in a plan: a share of its usable memory, or a number of bytes. `share`, `bytes`
-/// or both are 0.
+/// Minimum memory margin of each device in a plan: a share of its usable memory, or a number of bytes. At least one of
+/// `share` and `bytes` is 0.
 struct MinMargin {
   double share = 0;        ///< fraction of the device's usable memory
   std::int64_t bytes = 0;  ///< number of bytes

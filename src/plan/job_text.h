@@ -1,4 +1,4 @@
-// The folder of a job file's relative paths, and edits of a job file's text that leave the rest of the text unchanged.
+// The folder that a job file's relative paths start from, and edits of its text that leave the rest unchanged.
 #pragma once
 
 #include <cstddef>

@@ -47,7 +47,7 @@ void apply(const TaskPin& pin, TaskPlan& plan);
 /// plan can have them.
 ///
 /// Checks the mesh, and whether some layout with the fixed degrees uses all its devices. If the mesh is not fixed, such
-/// a layout must exist for some mesh of the cluster. Checks each other setting by itself. Does not check memory. A
+/// a layout must exist for some mesh of the cluster. Checks every remaining setting by itself. Does not check memory. A
 /// fixed mesh need not be one of cluster::meshes_of. The running time is linear in the number of devices and, with
 /// unequal nodes, quadratic in the number of nodes.
 std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model,

@@ -47,9 +47,9 @@ base::Result<Plan> parse_plan(std::string_view content, const std::string& path,
 /// Reads a plan that is part of another file, at `root`. Errors as in parse_plan.
 base::Result<Plan> read_plan(const base::Node& root, const Job& job);
 
-/// Returns the plan as JSON that parse_plan reads back to an equal plan. Most settings are left out if they have their
-/// defaults. The members `job` and `job_hash` describe `job`, regardless of Plan::job_hash. The unmodeled settings of
-/// both the plan and the job are included. The result depends only on the arguments.
+/// Returns the plan as JSON that parse_plan reads back to an equal plan. Except for `dp`, task settings that equal
+/// their defaults are left out. The members `job` and `job_hash` describe `job`, regardless of Plan::job_hash. The
+/// unmodeled settings of both the plan and the job are included. The result depends only on the arguments.
 std::string plan_to_json(const Plan& plan, const Job& job);
 
 /// Reads the value of `not_modelled: [{key: KEY, what: SENTENCE}]`. `key` is optional. Every mistake is an Error at its

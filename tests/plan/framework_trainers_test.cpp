@@ -170,8 +170,8 @@ TEST(ArealFsdp, HasOneEngineForInferenceAndTraining) {
               HasSubstr("critic_train: `tokens` is at its default, which areal does not support; accepted: a number of "
                         "tokens, or `count`"));
   EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", tokens, "0-3", ", offload: [gradients, optimizer]")),
-              HasSubstr("accepted: weights, gradients and optimizer all or none; with `optimizer_on_host`, weights and "
-                        "gradients both or neither"));
+              HasSubstr("accepted: all or none of weights, gradients and optimizer; with `optimizer_on_host`, both or "
+                        "neither of weights and gradients"));
   EXPECT_EQ(error_of(job, plan("{dp: 4, zero: 3, recompute: selective}", tokens, "0-3")), "no error")
       << "supported by Archon";
   EXPECT_THAT(
@@ -290,10 +290,9 @@ TEST(Slime, KeepsStateOnSeparateDevicesWithoutACritic) {
   };
   EXPECT_EQ(error_of(job, plan("")), "no error");
   EXPECT_EQ(error_of(job, plan(all)), "no error") << "--offload-train";
-  EXPECT_THAT(
-      error_of(job, plan(", offload: [gradients]")),
-      HasSubstr(
-          "accepted: all training state, or only the weights if the job has a reference, or nothing if it has none"));
+  EXPECT_THAT(error_of(job, plan(", offload: [gradients]")),
+              HasSubstr("accepted: all training state; otherwise only the weights if the job has a reference, or "
+                        "nothing if it does not"));
   EXPECT_THAT(error_of(job, plan("", engine)), HasSubstr("accepted: no offloading"));
 }
 
