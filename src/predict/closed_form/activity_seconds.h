@@ -107,8 +107,8 @@ inline constexpr double engine_reserve = 4e9;
 /// - vLLM: the share of the device's memory, minus the weights and engine_reserve;
 /// - SGLang: the share of the device's memory, minus the weights;
 /// - TensorRT-LLM: the share of the memory that the weights and engine_reserve leave.
-/// Negative if that memory is too small for what is subtracted. Unlimited for an engine without separate weights, whose
-/// cache grows with its batch.
+/// Negative if the subtracted bytes exceed the memory. Unlimited for an engine without separate weights, whose cache
+/// grows with its batch.
 double key_value_capacity(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
                           plan::EngineKind kind);
 
@@ -136,9 +136,9 @@ struct OverheadSeconds {
 OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the seconds that a device in inter-stage fusion needs to receive its slice of the task's weights from
-/// another device. It does not have this slice already: in the fusion, neighboring devices form a replica, but in the
-/// task's layout, the pipeline stages of a replica are on distant devices. 0 if a replica has one pipeline stage, or if
-/// the weights come from host memory. REQUIRES: the task infers.
+/// another device. The device does not have this slice already: in the fusion, neighboring devices form a replica, but
+/// in the task's layout, the pipeline stages of a replica are on distant devices. 0 if a replica has one pipeline
+/// stage, or if the weights come from host memory. REQUIRES: the task infers.
 double gathering_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Returns the seconds of a task: generation, a forward pass, training in optimizer steps, or a rule that scores

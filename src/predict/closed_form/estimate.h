@@ -51,9 +51,9 @@ TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan,
 /// iterations.
 double iteration_seconds(const Scenario& scenario, double period);
 
-/// Returns, for [task][other task], whether the prefetched data of a task does not fit in memory while the other task
-/// runs (see the top of this file). Fused tasks and tasks that load nothing from host memory have no conflicts. `graph`
-/// is the graph of the plan, with fused tasks as one activity. `memory` is the plan's task_memory.
+/// Returns, for each task and each other task, whether the prefetched data of the first does not fit in memory while
+/// the second runs (see the top of this file). Fused tasks and tasks that load nothing from host memory have no
+/// conflicts. `graph` is the graph of the plan, with fused tasks as one activity. `memory` is the plan's task_memory.
 plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
                                    const std::vector<TaskMemory>& memory);
 

@@ -48,7 +48,7 @@ struct InferenceTask {
   double set_up() const { return loading() + hand_over; }  ///< seconds of a worker, the first time
 };
 
-/// Returns an inference task that takes `seconds`, its task_seconds. REQUIRES: the task infers, and `planned` has no
+/// Returns the inference task, given its task_seconds as `seconds`. REQUIRES: the task infers, and `planned` has no
 /// fault.
 InferenceTask inference_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double seconds);
 
@@ -91,16 +91,16 @@ struct InferenceEnd {
 /// tail.
 ///
 /// Otherwise the freed devices are divided among the tasks by work, as in the first step of simulate::infer_best. Each
-/// task gets a worker, a group of as many devices as its replica has, the largest first. If no devices are left, the
-/// task shares the worker with the least work among those that are large enough. Remaining devices become workers of
-/// the task with the most work per worker. All workers proceed at the pace of the slowest, start after the longest
+/// task gets a worker, a group of as many devices as its replica has, the largest first. If too few devices are left,
+/// the task shares the worker with the least work among those that are large enough. Remaining devices become workers
+/// of the task with the most work per worker. All workers proceed at the pace of the slowest, start after the longest
 /// set-up (a shared worker sets up all its models), and never get ahead of the samples that have finished.
 ///
 /// A keeper without samples becomes a worker if the available work would take the other workers longer than the
-/// keeper's set-up. All keepers become workers when the tail ends. Then at least the last sample is left to score.
-/// Tasks that share a worker score it in sequence, and reload their weights. A task that fits only on the keepers'
-/// devices runs after the tail. If no task fits on the freed devices, or some task fits on neither, all tasks run in
-/// sequence after the tail.
+/// keeper's set-up. When the tail ends, all keepers do so on the same condition. Then at least the last sample is left
+/// to score. Tasks that share a worker score it in sequence, and reload their weights. A task that fits only on the
+/// keepers' devices runs after the tail. If no task fits on the freed devices, or some task fits on neither, all tasks
+/// run in sequence after the tail.
 ///
 /// If InferenceEnd::rest would be `max_seconds` or more, the returned value may be too small, but is at least
 /// `max_seconds`.

@@ -60,8 +60,8 @@ std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 /// that train together is never split. REQUIRES: the task is not a rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Returns, for each [pipeline stage] of a train task, the bytes of all parts except the activations of micro-batches
-/// in flight, including reserved memory. REQUIRES: the conditions of working_memory hold.
+/// Returns, for each pipeline stage of a train task, the bytes of all parts except the activations of micro-batches in
+/// flight, including reserved memory. REQUIRES: the conditions of working_memory hold.
 std::vector<std::int64_t> bytes_besides_activations(const Scenario& scenario, std::size_t task,
                                                     const plan::TaskPlan& planned);
 

@@ -13,9 +13,9 @@
 namespace dovetail::predict {
 
 /// Returns the input for simulations of the stage. Each time a worker changes to the model of another task, it waits
-/// for the host transfers of overhead_seconds. The first time, it also waits for the task's hand-over. In an unfused
-/// stage, all devices together wait for the host transfers and the hand-over of each task. Dropping the actor takes no
-/// time, because its weights are discarded. `scenario` must outlive the result.
+/// for the host transfers of overhead_seconds and for gathering_seconds. The first time, it also waits for the task's
+/// hand-over. In an unfused stage, all devices together wait for the host transfers and the hand-over of each task.
+/// Dropping the actor takes no time: its weights are assumed to be discarded. `scenario` must outlive the result.
 simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::Plan& plan,
                                           const plan::GenerationStage& stage);
 
