@@ -72,9 +72,9 @@ struct SimulatedIterations {
 };
 
 /// Simulates iterations until the activities in progress at the end of one are in the same state as n iterations
-/// earlier, for any n, or until `max_iterations`. The last n iterations are then the repeating stretch. Then simulates
-/// n more iterations, plus as many as can be in progress at the same time, so that the caller can cut out the stretch
-/// from any starting time within it.
+/// earlier, for some n up to twice the number of iterations in progress, or until `max_iterations`. The last n
+/// iterations are then the repeating stretch. Then simulates n more iterations, plus as many as can be in progress at
+/// the same time, so that the caller can cut out the stretch from any starting time within it.
 ///
 /// `cache` caches transfers across calls; null: no cache. A requested `cancellation` stops the simulation as
 /// `max_iterations` does. REQUIRES: there is at least one item, max_iterations >= 2, device numbers are at least 0,

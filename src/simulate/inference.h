@@ -1,7 +1,7 @@
 // Inference on samples as they become ready: forward passes of several models that share devices.
 //
 // Devices form groups, the workers. A worker holds the weights of one task's model at a time, in as many replicas of
-// the task's layout as fit on its devices. It cannot serve a task of which no replica fits. Rules:
+// the task's layout as fit on its devices. It cannot serve a task whose replica does not fit. Rules:
 //
 // - A sample can be scored for a task once it is generated and the preceding tasks have scored it.
 // - A free worker takes ready samples of its model's task in the order in which they became ready: one micro-batch per

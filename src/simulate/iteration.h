@@ -47,7 +47,7 @@ struct Activity {
   /// Task of the workflow: the first one if the activity fuses several, the one that receives the weights if it is a
   /// reallocation.
   std::int32_t task = -1;
-  /// True: a reallocation; devices that wait for it idle as BarKind::awaiting.
+  /// True: a reallocation. The idle time of devices that wait for it is BarKind::awaiting.
   bool reallocation = false;
   std::array<cluster::Mesh, 2> devices = {};  ///< devices that it occupies exclusively
   Trace trace;                                ///< work before its transfers; lanes for all of its devices, or no lanes

@@ -2,8 +2,8 @@
 // weights.
 //
 // - A fixed number of prompts is in progress. At the beginning of each iteration new prompts replace the trained ones.
-//   Generation ends once as many prompts as an iteration trains on have all their responses. Each instance then ends
-//   its current step. All samples of a prompt are trained on in the same iteration, because GRPO compares them.
+//   Generation ends once all responses are complete for as many prompts as an iteration trains on. Each instance then
+//   ends its current step. All samples of a prompt are trained on in the same iteration, because GRPO compares them.
 //   Unfinished samples stay on their instance with their tokens.
 // - Keys and values of the old weights are invalid under the new ones. Resumed samples are recomputed first (AReaL,
 //   arXiv 2505.24298, section 4.1), before new prompts enter.

@@ -20,9 +20,9 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-/// Returns for each transfer the fraction of its stand-alone speed if all of `transfers` run at the same time: max-min
-/// fair (Bertsekas and Gallager, Data Networks, section 6.5.2). The transfers on a link share it equally. If another
-/// link limits some of them to less, the others share the rest. Ties between links go to the lower number.
+/// Returns the fraction of its stand-alone speed that each transfer gets if all of `transfers` run at the same time:
+/// max-min fair (Bertsekas and Gallager, Data Networks, section 6.5.2). The transfers on a link share it equally. If
+/// another link limits some of them to less, the others share the rest. Ties between links go to the lower number.
 std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers);
 
 /// Cache of transfers that began together and that no other transfer joined. The weights of a plan move the same way in
@@ -62,8 +62,8 @@ class Traffic {
   /// transfers; null: no cache. The cache does not change any arrival.
   explicit Traffic(int links, TransferCache* cache = nullptr) : cache_(cache), on_(static_cast<std::size_t>(links)) {}
 
-  /// Begins `transfer` now. It must live until it arrives. `name` identifies it in advance(). REQUIRES: its
-  /// `uncontended` is above 0.
+  /// Begins `transfer` now. It must live until no transfer is in progress. `name` identifies it in advance(). REQUIRES:
+  /// its `uncontended` is above 0.
   void begin(const Transfer& transfer, std::size_t name);
   bool empty() const { return active_count_ == 0; }
   /// Returns the time of the next arrival, rounded up to ns, or of the next recomputation if that is earlier. REQUIRES:
