@@ -38,9 +38,9 @@ std::string describe(const ProgramFault& fault);
 /// - Receives of a channel are posted in the order in which its messages are sent, each before it is waited for.
 /// - A reduction starts once on each of its ranks, after everything that adds to it. All ranks start reductions in the
 ///   same order. A step awaits its gradients first, and a forward awaits the weights of the previous step.
-/// - Every program terminates, given that sends and starts of reductions do not block, that messages are delivered as
-///   specified by `delivery`, and that each rank carries out its reductions one at a time, in the order in which they
-///   start.
+/// - Every program terminates. This assumes that sends and starts of reductions do not block, that messages are
+///   delivered as specified by `delivery`, and that each rank carries out its reductions one at a time, in the order in
+///   which they start.
 /// - The peak of each program is the one that it states.
 ///
 /// Durations do not matter: what a program waits for never depends on them.

@@ -1,7 +1,8 @@
 // Compares two schedules of one problem op by op: which ops moved, and where the schedules first differ.
 //
 // Micro-batches of a mini-batch are interchangeable (docs/bounds.md), so ops are matched by kind and time, not by
-// number: in order of time, the k-th op of a kind on a stage of a pipeline matches the k-th one in the other schedule.
+// number. On each stage of a pipeline, the k-th op of a kind, in order of time, matches the k-th one in the other
+// schedule.
 #pragma once
 
 #include <cstddef>
