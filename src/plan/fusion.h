@@ -14,7 +14,7 @@
 namespace dovetail::plan {
 
 /// Two train tasks of the workflow. In a fused schedule, the pipelines of the first task run from the first device to
-/// the last, and those of the second in reverse.
+/// the last, and the pipelines of the second from the last to the first.
 using TrainPair = std::array<std::size_t, 2>;
 
 /// Returns the other task of the pair, or nullopt if `task` is not in the pair.
