@@ -54,8 +54,8 @@ struct TaskMemory {
 /// Returns the memory of each task: [task of the workflow], empty for rules. While a task runs, its devices store:
 /// - the data of the task itself: working_memory, and for inference the weights;
 /// - the data of other roles, and of other copies of the role (with another mesh or layout), that is not offloaded
-///   while idle: weights, and gradients and optimizer of a trained copy. An engine that does not offload keeps its
-///   weights, but always frees its KV cache.
+///   while idle: weights, and for a trained copy also gradients and optimizer. An engine that does not offload keeps
+///   its weights, but always frees its KV cache.
 ///
 /// Devices store different stages and ranks of several tasks. The sum counts the largest share of each task, so it is
 /// never too low.
@@ -64,7 +64,7 @@ struct TaskMemory {
 /// the trained weights (even if they are usually offloaded), the data in transit, and the idle data of other copies.
 /// This sum counts instead if it is larger. Memory that the allocator reserves is included if
 /// Conventions::reserved_factor is known. Two train tasks in one schedule need fused_working_memory. Their
-/// micro-batches in flight take `fused_activations` bytes; nullopt: as many as those of both tasks alone.
+/// micro-batches in flight take `fused_activations` bytes; nullopt: as many as both tasks need alone.
 std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan,
                                     std::optional<std::int64_t> fused_activations = std::nullopt);
 

@@ -41,12 +41,12 @@ Scenario stopped_by(const Scenario& scenario, const parallel::Cancellation& canc
 const cost::ModelFacts& facts_of(const Scenario& scenario, std::size_t task);
 
 /// Returns the batch of an infer or train task in an iteration. Training includes all epochs, and pretraining tokens
-/// count as sequences of the same lengths as the others. The sequences of a preference pair stay together. REQUIRES:
+/// count as sequences with the same length distribution. The sequences of a preference pair stay together. REQUIRES:
 /// the task infers or trains.
 cost::Batch batch_of(const Scenario& scenario, std::size_t task);
 
-/// Returns the number of sequences in an iteration: those of the train task with the most, or the number of samples if
-/// it is larger. A preference pair counts as two sequences. Token throughput is based on this number.
+/// Returns the number of sequences in an iteration: the largest number of any train task, but at least the number of
+/// samples. A preference pair counts as two sequences. Token throughput is based on this number.
 double sequences_of_iteration(const plan::Job& job);
 
 /// Sets the precision of an engine's weights and KV cache in the facts of a model. With 8 bits, the weights of all

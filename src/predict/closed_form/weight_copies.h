@@ -1,5 +1,5 @@
 // Copies of a role's weights in a plan, and the memory that each takes on a device and on its host. task_memory lists
-// these copies part by part, and Trial, in the inner loop of the search, sums them from tables.
+// their memory part by part. The inner loop of the search (Trial) sums it from tables.
 #pragma once
 
 #include <algorithm>

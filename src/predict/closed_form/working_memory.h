@@ -52,11 +52,10 @@ std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 /// - inference, without the weights: logits of a micro-batch, temporary data of one layer, and weights gathered by ZeRO
 ///   3;
 /// - training and inference on several devices: the buffers of NCCL;
-/// - an engine with separate weights: its full share of memory, which it allocates at the start and which includes its
-///   weights;
+/// - an engine with separate weights: the weights, buffers and entire KV cache that it allocates at the start;
 /// - generation with the trained weights: the weights and the KV cache of its batch.
-/// Micro-batches have their maximum size: their limit in tokens, or a total length of their sequences that is three
-/// standard deviations above the mean, but not more than if all sequences had the maximum length. A pair of sequences
+/// Micro-batches have their maximum size: their limit in tokens, otherwise the mean total length of their sequences
+/// plus three standard deviations, but at most the total if all sequences had the maximum length. A pair of sequences
 /// that train together is never split. REQUIRES: the task is not a rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
