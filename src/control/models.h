@@ -96,9 +96,9 @@ struct TokenSequence {
   std::size_t scored() const { return tokens.size() - first_scored; }
 };
 
-/// Model output for a sequence. With a language model head, `values` and `entropies` are the log-probability of each
-/// scored token and the entropy in nats of the distribution it is drawn from. With a scalar head, `values` are the
-/// outputs at the token before the first scored one and at each scored token, and `entropies` is empty.
+/// Model output for a sequence. With a language model head, `values` are the log-probabilities of the scored tokens,
+/// and `entropies` are the entropies, in nats, of the distributions they are drawn from. With a scalar head, `values`
+/// are the outputs at the token before the first scored one and at each scored token, and `entropies` is empty.
 struct Scores {
   std::vector<double> values;
   std::vector<double> entropies;

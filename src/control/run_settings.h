@@ -35,7 +35,7 @@
 
 namespace dovetail::control {
 
-/// Upper limits for integers and numbers in the file, unless a key has its own limit.
+/// Upper limits of iteration counts and of coefficients in the file, unless a key has its own limit.
 inline constexpr std::int64_t max_iteration_count = 1'000'000'000;
 inline constexpr double max_coefficient = 1e6;
 

@@ -55,16 +55,16 @@ struct Scales {
 ///
 /// Samples with values use generalized advantage estimation. The KL penalty is included if it is part of the reward. A
 /// response that was cut off gets the value at its last token instead of its judged reward, because its continuation
-/// was not judged; no_eos and length_penalty still apply. ReaL does the same: if both were added, the critic's targets
-/// would grow without bound. With the scale `batch` or `group`, advantages are whitened over all tokens of the batch or
-/// of each group.
+/// was not judged; no_eos and length_penalty still apply. ReaL does the same: if the reward were added to the value,
+/// the critic's targets would grow without bound. With the scale `batch` or `group`, advantages are whitened over all
+/// tokens of the batch or of each group.
 ///
 /// For samples without values, the advantage of every token is the response's shaped reward minus the mean of its
 /// group. With the scale `group`, it is also divided by the standard deviation of the group. With `batch`, these
 /// advantages are whitened over the responses of the batch.
 void compute_advantages(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales);
 
-/// KL divergence of the policy before training from the reference, estimated by k1 and k3 (learn::KlEstimator).
+/// KL divergence from the reference, estimated by k1 and k3 (learn::KlEstimator) for the policy before training.
 /// `_token` is the mean over all tokens. `_sequence` is the sum over a response's tokens, averaged over the responses.
 struct Divergence {
   double k1_token = 0;
@@ -72,7 +72,7 @@ struct Divergence {
   double k1_sequence = 0;
   double k3_sequence = 0;
 };
-/// Returns the divergence of the samples, or nullopt without samples or a reference.
+/// Returns the divergence of the samples; nullopt if there are no samples or no reference.
 std::optional<Divergence> divergence_of(std::span<const Sample> samples);
 
 /// Adapts scales.kl_coefficient to the divergence of the samples. Does nothing unless `kl` has a target and there is a

@@ -82,8 +82,8 @@ struct RunInputs {
 /// files. Weights are not included. Returns an Error if a file cannot be read.
 base::Result<std::string> hash_of_inputs(const RunSettings& settings);
 
-/// Reads the tokenizer and all data of a run with this algorithm. Appends the first of RunInputs::ends to each text to
-/// imitate and each response of a pair, unless the text already ends with an end token or the chat template adds one.
+/// Reads the tokenizer and all data of a run with this algorithm. With the chat template `none`, appends the first of
+/// RunInputs::ends to each text to imitate and each response of a pair that does not end with an end token.
 /// `max_response` is the cap of a sampled response in tokens.
 ///
 /// Errors name the file and, for data, the line. Besides the errors of text::parse_prompts and its variants, they

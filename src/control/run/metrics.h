@@ -53,8 +53,8 @@ double flops_of(const IterationWork& work, const workflow::Workflow& workflow, c
 std::int64_t peak_resident_memory();
 
 /// Adds metrics that differ from run to run: `seconds`, the duration of the iteration; `tokens_per_second`; `mfu`, the
-/// FLOP/s by flops_of as a fraction of the peak bf16 FLOP/s of the job's devices; and `memory_gib`, the
-/// peak_resident_memory.
+/// FLOP/s by flops_of as a fraction of the peak bf16 FLOP/s of the job's devices; and `memory_gib`,
+/// peak_resident_memory() in GiB.
 void add_usage(const IterationWork& work, const plan::Job& job, const Models& models, double seconds, Metrics& metrics);
 
 /// Adds metrics per rank if there are several ranks: `processor_seconds/RANK`, the CPU time of its tasks, and
