@@ -35,7 +35,7 @@ class Pace {
   void meet() { met_ = Clock::now().time_since_epoch().count(); }
 
  private:
-  /// Adds a dependency of the next op: when it was due, and when it was ready.
+  /// Records when a dependency of the next op was due, and when it was ready.
   void ready(Clock::time_point due, Clock::time_point there);
   void sleep_until_due();
 

@@ -63,7 +63,7 @@ struct RunningMoments {
   double denormalized(double value) const { return value * deviation() + mean(); }
 };
 
-/// Adds a batch. Every batch has the same weight, regardless of its size. An empty batch changes nothing.
+/// Adds a batch. The size of the batch does not affect its weight, but an empty batch changes nothing.
 void update(RunningMoments& moments, std::span<const double> batch);
 
 }  // namespace dovetail::learn

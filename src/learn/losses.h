@@ -59,7 +59,7 @@ struct PolicyLoss {
 };
 
 /// Computes max(-A ratio, -A clip(ratio)) with ratio = exp(new - old) (Schulman et al. 2017, arXiv 1707.06347, equation
-/// 7). `importance` is a constant factor that corrects for a sampler other than the trained policy.
+/// 7). `importance` is a constant factor, see truncated_importance.
 PolicyLoss policy_loss(double new_log_probability, double old_log_probability, double advantage, const PolicyClip& clip,
                        double importance = 1);
 
