@@ -11,7 +11,7 @@
 
 namespace dovetail::llm {
 
-/// Names of all bundled models, sorted by family and size.
+/// Returns the names of all bundled models, grouped by family.
 std::vector<std::string> bundled_model_names();
 
 /// Finds a bundled model. The Error for an unknown name suggests the nearest names.

@@ -19,8 +19,8 @@ namespace dovetail::llm {
 /// and opt.
 ///
 /// For vision and audio models, reads the language part. The shape lacks the features that uncounted_parts lists. Other
-/// keys are ignored. Missing keys have the defaults of the transformers library. Errors name the key, its position and
-/// the accepted values.
+/// keys are ignored. Most sizes are required; other missing keys have the defaults of the transformers library. Errors
+/// name the key, its position and the accepted values.
 base::Result<Transformer> parse_config(const base::Node& config, const std::string& name);
 
 /// Returns the values of `model_type` that parse_config supports.
@@ -33,17 +33,17 @@ std::optional<std::string_view> beyond_transformer(std::string_view model_type);
 /// Returns the part of a config.json that describes the language model: `text_config`, `llm_config` or `thinker_config`
 /// in vision and audio models, otherwise all of it.
 base::Node language_part(const base::Node& config);
-/// Whether the language model is only a part of the config.json.
+/// Whether language_part() returns only a part of the config.json.
 bool has_language_part(const base::Node& config);
 
 /// Returns sentences about features of a config.json that parse_config ignores: parts other than the language model,
 /// norms of sublayer outputs, attention windows.
 std::vector<std::string> uncounted_parts(const base::Node& config);
 
-/// The sentence for vision and audio models.
+/// Sentence of uncounted_parts for vision and audio models.
 inline constexpr std::string_view only_language_part =
     "only the language part is counted: the real run takes longer and uses more memory";
-/// The sentence for models that normalize the outputs of attention and feed-forward networks.
+/// Sentence of uncounted_parts for models that normalize the outputs of attention and feed-forward networks.
 inline constexpr std::string_view no_output_norms =
     "norms of the outputs of attention and feed-forward networks are not counted: the real run is a little slower and "
     "uses a little more memory";

@@ -112,8 +112,10 @@ std::optional<std::string> find_fault(const Layout& layout, const Transformer& m
     return fmt::format("{} key-value heads of {} and {} tensor-parallel ranks: one must divide the other",
                        model.key_value_heads, model.name, layout.tensor);
   if (model.width % layout.tensor != 0)
-    return fmt::format("the feed-forward width {} of {} cannot be divided into {} equal parts", model.width, model.name,
-                       layout.tensor);
+    return fmt::format(
+        "the feed-forward width {} of {} cannot be divided evenly among {} tensor-parallel ranks; accepted: a divisor "
+        "of the width",
+        model.width, model.name, layout.tensor);
   if (auto fault = find_expert_fault(layout, model)) return fault;
   return find_stage_fault(layout, model);
 }

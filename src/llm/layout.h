@@ -90,7 +90,7 @@ struct Coordinates {
 Coordinates coordinates_of(const Layout& layout, int rank);
 int rank_of(const Layout& layout, const Coordinates& coordinates);
 
-/// The group of experts that a rank holds, and the part that it holds of each of them. Both follow from the rank's
+/// The group of experts that a rank holds, and the part of each expert that it holds. Both follow from the rank's
 /// position in data x context x tensor: the part varies fastest, then the group, then the replica.
 struct ExpertPlace {
   int group = 0;    ///< index of the group, below Layout::expert

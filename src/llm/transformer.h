@@ -58,7 +58,7 @@ constexpr auto fields_of(const T*) {
       field("value_size", &T::value_size, Integer{1, max_head_size}, {.what = "the size of a head's value"}));
 }
 
-/// Mixture of experts, which replaces the feed-forward network in all layers except the first ones.
+/// Mixture of experts, which replaces the feed-forward network in all layers except the first `dense_layers`.
 struct Experts {
   std::int64_t count = 0;         ///< experts in each such layer
   std::int64_t active = 0;        ///< experts that a token is routed to
