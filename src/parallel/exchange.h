@@ -30,9 +30,10 @@ struct Exchange {
 ///
 /// Returns a bad_input Error with a remedy if MPI or Dovetail's module for it is missing, if the module belongs to
 /// another version of Dovetail, or if the launcher and the module use different MPI libraries; also if the timeout is
-/// not above 0. Returns a lost Error if MPI fails to connect, for example because another process is gone.
+/// not above 0. Returns Failure::lost if MPI fails to connect, for example because another process is gone.
 ///
-/// MPI is finalized at program exit. After a lost Error it is aborted instead, which ends the other processes too.
+/// MPI is finalized at program exit. After a Failure::lost Error, it is aborted instead, which ends the other
+/// processes.
 base::Result<Exchange> connect_by_mpi(double timeout_seconds);
 
 /// Returns the path of Dovetail's MPI module; nullopt if it is missing. Searches the directories in the environment

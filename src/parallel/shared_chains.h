@@ -48,7 +48,8 @@ class SharedChains {
                                const std::function<std::string()>& report);
 
   /// Returns why the search must end; nullopt if it may continue. A round sets the reason to `interrupt` if any process
-  /// was interrupted or lost, otherwise to `time` if any was late. All processes that are not lost get the same reason.
+  /// was interrupted or lost, otherwise to `time` if the time limit of any process expired. All processes that are not
+  /// lost get the same reason.
   std::optional<EndedBy> ended() const { return ended_; }
   /// Returns the Error about a lost process, or nullopt.
   const std::optional<base::Error>& lost() const { return lost_; }
