@@ -293,8 +293,8 @@ Result<ManifestFile> read_file_entry(const Node& map) {
   DOVETAIL_TRY(const Node name, base::require(map, "a file", "name"));
   DOVETAIL_TRY(file.name, base::read_name(name, "name"));
   if (file.name.find('/') != std::string::npos || file.name == "." || file.name == ".." || file.name == manifest_name)
-    return name.error(
-        fmt::format("the name is {}; accepted: the name of another file in the folder", base::quote(file.name)));
+    return name.error(fmt::format("the name is {}; accepted: the name of a file in the folder, except manifest.json",
+                                  base::quote(file.name)));
   DOVETAIL_TRY(file.bytes, read_count(map, "bytes"));
   DOVETAIL_TRY(file.sha256, read_hash(map, "sha256"));
   return file;
