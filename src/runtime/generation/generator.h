@@ -48,7 +48,7 @@ class Generator {
   void leave(std::size_t index);
   StepRows rows_of(const batching::EngineStep& step);
   void add_part(StepRows& rows, std::size_t index, std::int64_t first, std::int64_t count, bool is_cached);
-  /// Draws the next token of a sequence from its logits and adds it. Returns true if the response has ended.
+  /// Draws the next token of a sequence from its logits and adds it. Returns whether the response is complete.
   bool take_token(std::size_t index, std::span<const float> logits);
 
   const Model& model_;

@@ -32,8 +32,8 @@ std::int64_t take_peak_of(const at::Device& device);
 /// Sets the number of compute threads for ATen, src/kernels and, if it is loaded, OpenBLAS.
 void use_threads(int count);
 
-/// Makes OpenBLAS allocate its buffers for this number of threads now, because it would retry a failed allocation
-/// forever. Throws std::bad_alloc if there is not enough memory.
+/// Makes OpenBLAS allocate its buffers for this number of threads. Throws std::bad_alloc if there is not enough memory;
+/// OpenBLAS itself would retry the allocation forever.
 void reserve_product_buffers(int threads);
 
 /// Calls f(begin, end) for chunks that cover [0, count), on several threads if there is enough work. `work` is the

@@ -35,8 +35,8 @@ base::Status write_tensors(const std::string& path, std::span<const NamedTensor>
 base::Status read_tensors(const std::string& path, std::span<const NamedTensor> tensors);
 
 /// Creates `folder`, and writes config.json and tokenizer files into it. Both are copied from the Hugging Face folder
-/// `source` unless that is empty. If its architecture does not fit the model's head, the copied config.json gets a
-/// fitting one. Without a config.json in `source`, the configuration is derived from the model. Tokenizer files that
+/// `source` unless that is empty. If the architecture in config.json does not fit the model's head, the copy gets one
+/// that does. Without a config.json in `source`, the configuration is derived from the model. Tokenizer files that
 /// `source` lacks are not written.
 base::Status write_model_folder(const llm::Transformer& shape, const llm::Computation& computation,
                                 const std::string& source, const std::string& folder);

@@ -13,7 +13,7 @@
 
 namespace dovetail::runtime {
 
-/// Returns the median; of an even number of values, the upper of the two middle ones. REQUIRES: `values` is not empty.
+/// Returns the median; for an even number of values, the upper of the two middle ones. REQUIRES: `values` is not empty.
 double median(std::vector<double> values);
 
 /// Returns the median duration of `work` in seconds. Runs it at least three times, and until 0.1 s have passed, after
@@ -47,9 +47,9 @@ struct TimesGrid {
 
 /// Measures the times of a layer, the embedding, the head, decode steps and the optimizer, with random fp32 weights.
 /// Times a model with one layer and one with two. Their difference is the time of a layer, from which the decode step
-/// of the whole model is extrapolated. The head is timed on micro-batches of the same sizes, and scores the fraction
-/// `grid.scored` of their rows. Leaves LayerProfile::gpu empty. Returns a Failure::invalid Error if the machine is so
-/// busy that two layers are never slower than one. REQUIRES: the model has a language model head.
+/// of the whole model is extrapolated. The embedding and the head are timed only at the greatest length. The head
+/// scores the fraction `grid.scored` of the rows. Leaves LayerProfile::gpu empty. Returns a Failure::invalid Error if
+/// the machine is so busy that two layers are never slower than one. REQUIRES: the model has a language model head.
 base::Result<cost::LayerProfile> measure_model(const llm::Transformer& shape, const llm::Computation& computation,
                                                const TimesGrid& grid);
 

@@ -15,8 +15,9 @@ namespace dovetail::runtime {
 /// modulo 2^29.
 ///
 /// A message goes directly from the sender's buffer to the receiver's: it is delivered once the peer has posted the
-/// receive. Gloo gets at most a few hundred undelivered messages per peer and direction at a time. A bug that gives the
-/// sender's and the receiver's buffers different sizes ends the process.
+/// receive. Gloo gets at most a few hundred undelivered messages per peer and direction at a time, and more only while
+/// none of them is delivered. A bug that gives the sender's and the receiver's buffers different sizes ends the
+/// process.
 ///
 /// The destructor waits up to ten seconds for the other ranks to finish. An Error names the ranks that did not connect.
 /// `monitor` must outlive the transport.

@@ -326,7 +326,7 @@ void RankModels::release_full_weights(Trained& trained, const std::string& role)
 Status RankModels::gather_full_weights(Trained& trained, const std::string& role) {
   if (trained.stages.are_whole_model()) return {};
   Weights& full_weights = models_.weights(role);
-  rank_exchange_.begin_phase("the weight gathering of " + role);
+  rank_exchange_.begin_phase("the weight gathering for " + role);
   const at::Device device = trained.stages.states.front().model.weights.values.device();
   set_values(full_weights, at::empty({trained.elements}, at::TensorOptions(device).dtype(at::kFloat)));
   return gather_values(trained.stages, full_weights, rank_exchange_, collectives_);

@@ -40,9 +40,9 @@ struct RankStages {
   bool are_whole_model() const { return layers.size() == 1; }
 };
 
-/// Creates this rank's stages of a model from its whole weights, with moments of 0. `model` is the model's index in the
-/// program, and `layout` is the layout of its train task. A stage that is the whole model shares the values of
-/// `full_weights`. REQUIRES: the rank has stages of exactly one replica.
+/// Creates this rank's stages of a model from the model's whole weights, with moments of 0. `model` is the model's
+/// index in the program, and `layout` is the layout of its train task. A stage that is the whole model shares the
+/// values of `full_weights`. REQUIRES: the rank has stages of exactly one replica.
 RankStages cut_stages(Weights& full_weights, const pipeline::Program& program, std::size_t model,
                       const pipeline::ModelPlacement& placement, const llm::Layout& layout);
 
@@ -106,7 +106,7 @@ class RankModels final : public control::Models {
   void add_held(MemoryAccount& account) const;
 
  private:
-  /// Trained role.
+  /// Task of a trained role, and this rank's stages of its model.
   struct Trained {
     std::size_t task = 0;
     RankStages stages;
