@@ -59,8 +59,8 @@ struct Preference {
   int line = 0;
 };
 
-// Each line is a JSON object; blank lines are skipped. `path` is for messages. Errors have a line and a column. They
-// report unknown keys, values that are empty or not strings, and files without data.
+// Each line is a JSON object; blank lines are skipped. `path` is for messages. Errors report a file without data or,
+// with a line and a column, invalid JSON, unknown or missing keys, and invalid values such as empty strings.
 
 /// Parses prompts. A line has `prompt`, which the template formats as a user's message, or `messages`. It may have
 /// `answer`, any JSON value.

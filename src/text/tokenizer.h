@@ -15,7 +15,7 @@
 
 namespace dovetail::text {
 
-/// Whether encoding adds the tokens that frame a sequence in training ("<|begin_of_text|>").
+/// Whether encoding adds the tokens of the post-processor, such as "<|begin_of_text|>".
 enum class Frame { none, added };
 
 /// Whether decoded text includes special tokens.

@@ -68,8 +68,8 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 /// the header without gaps.
 class SafetensorsFile {
  public:
-  /// Maps the file. Returns Failure::io if it cannot be read. Returns bad_input if it is truncated, if its header is
-  /// invalid, or if a tensor has an unknown type. Lines and columns in Errors are relative to the header.
+  /// Maps the file. Returns Failure::io if the file cannot be read, and Failure::bad_input if it is truncated, if its
+  /// header is invalid, or if a tensor has an unknown type. Lines and columns in Errors are relative to the header.
   static base::Result<SafetensorsFile> open(const std::string& path);
 
   const std::string& path() const { return path_; }
