@@ -35,7 +35,7 @@ class Stage {
   virtual base::Status step(int minibatch) = 0;
 };
 
-/// Carries out a rank's reductions, one at a time, on a separate thread from the stages. No stage uses the data of a
+/// Carries out a rank's reductions, one at a time, while the stages run on another thread. No stage uses the data of a
 /// reduction between the program's `reduce` and `await` instructions for it.
 class Reducer {
  public:

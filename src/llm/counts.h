@@ -22,7 +22,7 @@ struct ParameterCounts {
 };
 ParameterCounts count_parameters(const Transformer& model);
 
-/// Returns the number of parameters of a layer that a token is multiplied with, which determines FLOPs: projections,
+/// Returns how many of a layer's parameters each token is multiplied with, which determines FLOPs: projections,
 /// adapters, router, shared and active experts, without norms and biases.
 std::int64_t layer_multiplications(const Transformer& model, std::int64_t layer);
 /// Returns the same for the head: vocabulary x hidden, tied or not; hidden for a scalar head.

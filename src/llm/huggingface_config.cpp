@@ -109,7 +109,7 @@ struct FamilyName {
   ArchitectureFamily family;
 };
 
-/// Common architecture_families come first, because messages list them in this order.
+/// Common families come first, because messages list them in this order.
 constexpr FamilyName architecture_families[] = {
     {"llama", ArchitectureFamily::llama},
     {"mistral", ArchitectureFamily::llama},

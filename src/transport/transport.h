@@ -63,7 +63,7 @@ class Transport {
   virtual base::Status open(const std::vector<Channel>& /*channels*/, Deadline /*deadline*/) { return {}; }
   /// Sends a message without waiting. Its bytes must not change until it is delivered. REQUIRES: `to` is another rank.
   virtual void send(const Address& to, Buffer message) = 0;
-  /// Posts `destination` as the buffer of a message, which must have exactly this size. Does not wait.
+  /// Posts `destination` as the buffer of a message, which must be exactly as long as the buffer. Does not wait.
   virtual void receive(const Address& from, Buffer destination) = 0;
   /// Waits until a message with a posted buffer has arrived.
   virtual base::Status wait(const Address& from, Deadline deadline) = 0;

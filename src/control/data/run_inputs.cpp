@@ -60,7 +60,7 @@ class DataReader {
                                       limits_.context));
   }
 
-  /// Adds an end token to a response, unless the chat template or the text has one.
+  /// Adds an end token to a text that does not end with one, unless the chat template has an end of turn.
   void add_end(std::vector<TokenId>& tokens) const {
     const std::vector<TokenId>& ends = inputs_.ends;
     if (!text::end_of_turn(template_).empty() || ends.empty()) return;

@@ -14,8 +14,8 @@
 
 namespace dovetail::control {
 
-/// Returns a random permutation of [0, count) that depends only on the arguments. Permutations with different `purpose`
-/// (what is put in order) or `index` (such as the epoch) are independent.
+/// Returns a random permutation of [0, count) that depends only on the arguments. Permutations that differ in `purpose`
+/// (what is shuffled) or `index` (such as the epoch) are independent.
 std::vector<std::size_t> permutation(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index, std::size_t count);
 
 /// An item of the data, in one of the passes over the data.

@@ -12,8 +12,8 @@
 namespace dovetail::runtime {
 
 /// Adds to gradients immediately or, if constructed with `holds`, when add_held is called. If a backward pass is split
-/// into I and W, the additions are deferred to W. They are also deferred if the backward pass of an earlier micro-batch
-/// has not run yet. Micro-batches are always added in order, so deferral does not change the sums or their rounding.
+/// into I and W, the additions are deferred to W. They are also deferred while the gradients of an earlier micro-batch
+/// are incomplete. Micro-batches are always added in order, so deferral does not change the sums or their rounding.
 class GradientSink {
  public:
   explicit GradientSink(bool holds = false) : holds_(holds) {}

@@ -62,8 +62,8 @@ Weights empty_weights(const llm::Transformer& shape, const llm::Computation& com
 Weights empty_weights(const llm::Transformer& shape, const llm::Computation& computation, at::ScalarType type,
                       const LayerRange& layers);
 
-/// Makes all parameter values views of `values`, which must have the size of Weights::values. Releases the memory if
-/// `values` is undefined. Weights of the same layers of the same model may share values.
+/// Makes all parameter values views of `values`, which must have the size that empty_weights gives Weights::values.
+/// Releases the memory if `values` is undefined. Weights of the same layers of the same model may share values.
 void set_values(Weights& weights, Tensor values);
 
 /// Returns a copy of these layers' weights.

@@ -50,7 +50,7 @@ class JobStore {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Key of the first error of a job, in the format of error_to_bytes.
+/// Key of a job's first error. The value has the format of error_to_bytes.
 inline constexpr const char* first_error_key = "error";
 
 }  // namespace dovetail::runtime

@@ -43,7 +43,7 @@ std::pair<std::size_t, std::size_t> share_of(const pipeline::ModelPlacement& pla
   return {static_cast<std::size_t>(own - ranks.begin()), ranks.size()};
 }
 
-/// Returns uninitialized weights of some layers on the device of `whole`.
+/// Returns uninitialized weights of some layers on the device of `full_weights`.
 Weights empty_stage(const Weights& full_weights, const LayerRange& layers) {
   Weights weights =
       empty_weights(full_weights.shape, full_weights.computation, full_weights.values.scalar_type(), layers);

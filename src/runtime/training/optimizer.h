@@ -47,7 +47,7 @@ double global_norm(const Weights& weights);
 
 /// Takes one AdamW step (Loshchilov and Hutter 2017, arXiv 1711.05101, algorithm 2) on the optimizer's parts. The
 /// learning rate is `settings.optimizer.learning_rate` times `settings.rate_part`. Gradients are multiplied by
-/// `clip_factor` first. Weight decay applies to all weights.
+/// `settings.clip_factor` first. Weight decay applies to all weights.
 void step(Optimizer& optimizer, Weights& weights, const control::StepSettings& settings);
 
 /// Weights, gradients and optimizer state of a stage. They persist between training phases. Movable, not copyable.
