@@ -26,11 +26,11 @@ inline constexpr std::string_view areal_version = "AReaL 4aef98d8d";
 extern const TrainerReader areal_reader;
 
 /// Writes plans as AReaL settings, and jobs as complete configurations. Returns an Error if AReaL cannot run the job,
-/// or if the job needs settings that only the user knows.
+/// or if a file without a base cannot express it.
 extern const TrainerWriter areal_writer;
 
 /// Returns the keys of AReaL's logs (areal/utils/stats_logger.py): `timeperf/...` in seconds. No key times the whole
-/// iteration. Its time is the sum of the phases, because one loop runs them in sequence.
+/// iteration. Its time is the sum of all phases and other parts, because one loop runs them in sequence.
 const LogKeys& areal_log_keys();
 
 /// Reads console output (areal/utils/printing.py): the tables of statistics below each "... Train step 12/100 done.".
@@ -54,7 +54,7 @@ base::Result<ComposedSettings> areal_settings_of_launch(const syntax::Launch& la
                                                         const std::vector<std::string>& sources,
                                                         const RunRequest& request);
 
-/// Reads the settings of a file, which may be one that AReaL saved. The arguments in the options are overrides.
+/// Reads the settings of a file, which may be one that AReaL saved. `request.options.arguments` are overrides.
 base::Result<ComposedSettings> areal_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
 /// Returns AReaL's defaults. They include a critic, but no reference. A reference's settings default to the actor's.

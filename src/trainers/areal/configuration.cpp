@@ -104,10 +104,9 @@ base::Status read_lengths(ArealDraft& draft) {
           {response_key, "modeled with responses of this length; set --response-length", place_of(tree, response_key)});
   }
   if (both <= run.prompt_cap)
-    return setting_error(
-        tree, both_key,
-        fmt::format("is {} for prompt and response together; accepted: more than the {} tokens of a prompt", both,
-                    run.prompt_cap));
+    return setting_error(tree, both_key,
+                         fmt::format("is {} for prompt and response together; accepted: more than the prompt cap ({})",
+                                     both, run.prompt_cap));
   if (!prompt) run.max_prompt = both - 1;
   run.max_response = std::min(run.response_cap, both - 1);
   run.sequence_cap = both;

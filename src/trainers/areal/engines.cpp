@@ -94,7 +94,7 @@ base::Status read_folded(AllocationText& text, ArealAllocation& into) {
   const std::int64_t copy = std::int64_t{experts.expert} * experts.tensor * experts.pipeline;
   const std::int64_t devices = into.devices();
   if (experts.data == 0 ? devices % copy != 0 : devices / copy != experts.data || devices % copy != 0)
-    return text.fault(fmt::format("experts do not use the {} GPUs of attention", devices));
+    return text.fault(fmt::format("the expert degrees do not yield the {} GPUs of attention", devices));
   return {};
 }
 

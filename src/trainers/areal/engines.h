@@ -29,8 +29,7 @@ struct ArealAllocation {
   int expert = 1;
   int expert_tensor = 1;
 
-  /// Returns the number of GPUs: the product of the data, tensor, pipeline and context degrees, capped at max_devices +
-  /// 1.
+  /// Returns data x tensor x pipeline x context, the number of GPUs, or max_devices + 1 if there are more.
   std::int64_t devices() const;
   /// Returns whether the backend is a generation engine.
   bool generates() const { return backend == "sglang" || backend == "vllm"; }
@@ -53,9 +52,9 @@ struct ArealMode {
 
 /// Parses a single allocation string for all engines, in the syntax of any version. Older versions write a dot for the
 /// colon and `m` for `t`. They may omit the training backend, which is then Megatron if there are pipeline or expert
-/// degrees, otherwise FSDP. Returns the same Errors as parse_areal_backend for all other faults. Also
-/// returns an Error unless the string has exactly one engine for generation and one for training, with equal numbers of
-/// GPUs if they share them.
+/// degrees, otherwise FSDP. Apart from this leniency, returns the Errors of
+/// parse_areal_backend. Also returns an Error unless the string has exactly one generation and one training engine,
+/// with equal numbers of GPUs if they share them.
 base::Result<ArealMode> parse_areal_mode(std::string_view text);
 
 struct ArealEngine {

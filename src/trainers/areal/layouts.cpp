@@ -78,9 +78,9 @@ base::Status lay_out_archon(const syntax::SettingTree& tree, const ArealEngine& 
                          fmt::format("is {}; accepted: none, full, selective, memory_budget", base::quote(mode)));
   DOVETAIL_TRY(const bool compiles, flag_at(tree, engine.role + ".archon.enable_compile"));
   if (mode == "memory_budget" && !compiles)
-    return setting_error(
-        tree, mode_key,
-        "is memory_budget without enable_compile, so AReaL rejects the configuration; accepted: both, or selective");
+    return setting_error(tree, mode_key,
+                         "is memory_budget without enable_compile, so AReaL rejects the configuration; accepted: "
+                         "enable_compile true, or selective");
   layout.recomputation = mode == "none"   ? llm::Recomputation::none
                          : mode == "full" ? llm::Recomputation::full
                                           : llm::Recomputation::selective;

@@ -30,8 +30,8 @@ struct ArealRollout {
   llm::Layout layout;
   plan::Engine engine;
 };
-/// Returns the rollout instances of the engine `rollout`. Together they generate at most `sequences` sequences at a
-/// time.
+/// Returns the rollout instances of the engine `rollout`. Each generates at most an equal share of `sequences`
+/// sequences at a time, rounded up.
 base::Result<ArealRollout> areal_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout,
                                          const llm::Transformer& model, std::int64_t sequences);
 

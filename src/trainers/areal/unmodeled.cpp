@@ -39,7 +39,8 @@ constexpr std::array whole_settings{
 
 /// Settings of each role.
 constexpr std::array role_settings{
-    CheckedSetting{"mb_spec.n_mbs", "1|null", "minimum number of micro-batches; modeled as limited only by tokens"},
+    CheckedSetting{"mb_spec.n_mbs", "1|null",
+                   "minimum number of micro-batches; modeled only without max_tokens_per_mb"},
     CheckedSetting{"mb_spec.n_mbs_divisor", "1", "rounding the number of micro-batches is not modeled"},
     CheckedSetting{"mb_spec.granularity", "1", "sequences stay in groups; modeled as independent"},
     CheckedSetting{"mb_spec.packing_algorithm", "ffd", "modeled as packed by first fit"},
@@ -60,7 +61,7 @@ constexpr std::array fsdp_settings{
     CheckedSetting{"fsdp.wrap_policy", "null", "another wrapping policy; modeled as weights gathered layer by layer"},
     CheckedSetting{
         "fsdp.offload_params", "false",
-        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled on the host"},
+        "weights and gradients move between host and GPU layer by layer; only the optimizer is modeled on the host"},
     CheckedSetting{"fsdp.per_layer_optim_step", "false",
                    "optimizer states are fetched layer by layer for a step on the GPU; modeled as a step on the host"},
     CheckedSetting{"fsdp.optim_step_prefetch_layers", "1", "not modeled"},
@@ -71,14 +72,14 @@ constexpr std::array archon_settings{
     CheckedSetting{"attn_type", "varlen", "modeled as flash attention"},
     CheckedSetting{
         "offload_params", "false",
-        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled on the host"},
+        "weights and gradients move between host and GPU layer by layer; only the optimizer is modeled on the host"},
     CheckedSetting{"enable_compile", "false", "compiled layers; the real run is faster"},
     CheckedSetting{"pp_schedule", "1F1B|Interleaved1F1B",
                    "modeled as interleaved 1F1B; the real run has smaller bubbles"},
     CheckedSetting{"pp_first_stage_less_layers", "0", "the first stage has fewer layers; modeled as even stages"},
     CheckedSetting{"pp_last_stage_less_layers", "0", "the last stage has fewer layers; modeled as even stages"},
     CheckedSetting{"reshard_after_forward_policy", "default",
-                   "modeled as default: weights are gathered again, except with pipelines"},
+                   "modeled as default: the backward pass gathers weights again, except with pipelines"},
     CheckedSetting{"fp8_config.mode", "disabled", "training in fp8; modeled as bf16, but the real run is faster"},
     CheckedSetting{"use_deterministic_algorithms", "false", "deterministic kernels; the real run is slower"},
 };
@@ -87,7 +88,7 @@ constexpr std::array archon_settings{
 constexpr std::array archon_recomputation{
     CheckedSetting{"ac_mode", "none|full|selective", "modeled as selective"},
     CheckedSetting{"selective_ac_option", "op",
-                   "some layers are recomputed completely; modeled as selected operators of all layers"},
+                   "some layers are recomputed completely; modeled as recomputing selected operators of all layers"},
     CheckedSetting{"ac_preserve_rng_state", "false", "not modeled"},
 };
 
@@ -95,10 +96,12 @@ constexpr std::array megatron_settings{
     CheckedSetting{"wrap_with_ddp", "true", "modeled with Megatron's data parallelism"},
     CheckedSetting{"use_torch_fsdp2", "false", "modeled as ZeRO 1; the real run shards more"},
     CheckedSetting{"use_custom_fsdp", "false", "modeled as ZeRO 1; the real run shards more"},
-    CheckedSetting{"ddp.overlap_grad_reduce", "true",
-                   "modeled as overlapping the backward pass; the real run is slower"},
-    CheckedSetting{"ddp.overlap_param_gather", "true",
-                   "modeled as overlapping the forward pass; the real run is slower"},
+    CheckedSetting{
+        "ddp.overlap_grad_reduce", "true",
+        "gradients are reduced after the backward pass; modeled as overlapping it, but the real run is slower"},
+    CheckedSetting{
+        "ddp.overlap_param_gather", "true",
+        "weights are gathered before the forward pass; modeled as overlapping it, but the real run is slower"},
     CheckedSetting{"ddp.bucket_size", "null", "not modeled"},
     CheckedSetting{"ddp.fp8_param_gather", "false", "weights are gathered in fp8; modeled in bf16"},
     CheckedSetting{"overlap_param_gather_with_optimizer_step", "false",
@@ -117,9 +120,10 @@ constexpr std::array megatron_settings{
 /// Settings of Megatron's recomputation.
 constexpr std::array megatron_recomputation{
     CheckedSetting{"recompute_method", "uniform|null", "modeled as recomputing all layers"},
-    CheckedSetting{"recompute_num_layers", "1|null", "layers are recomputed in groups; modeled one by one"},
+    CheckedSetting{"recompute_num_layers", "1|null",
+                   "layers are recomputed in groups; modeled as recomputing each layer separately"},
     CheckedSetting{"distribute_saved_activations", "null|false",
-                   "layer inputs are sharded over the tensor ranks; modeled as complete"},
+                   "layer inputs are sharded over the tensor ranks; modeled as unsharded"},
 };
 
 /// Engine settings that are read or affect neither time nor memory. All others are passed through.
@@ -347,8 +351,8 @@ base::Status add_unmodeled_types(const syntax::SettingTree& tree, const ArealEng
     const plan::StateType kept = state_type(type).value();
     role.types.weight_type = role.types.gradient_type = role.types.moment_type = kept;
     role.otherwise.push_back({key,
-                              fmt::format("{}: {} are kept in 16 bits, 8 bytes per parameter; modeled in 32 bits, but "
-                                          "the real run uses half as much memory",
+                              fmt::format("{}: {} are in 16 bits (8 bytes per parameter in total); modeled in 32 bits, "
+                                          "but the real run uses half as much memory",
                                           type, adapters ? "adapters" : "weights, gradients and moments"),
                               place_of(tree, key)});
   } else {
@@ -448,7 +452,9 @@ base::Status add_differences(const syntax::SettingTree& tree, const std::vector<
     if (parts != actor_parts)
       take_critic_batch(
           samples % parts == 0 ? samples / parts : 0,
-          {key, fmt::format("{}: modeled as the actor's value ({})", parts, actor_parts), place_of(tree, key)}, run);
+          {key, fmt::format("{}: modeled with the actor's number of mini-batches ({})", parts, actor_parts),
+           place_of(tree, key)},
+          run);
   }
   return {};
 }

@@ -203,7 +203,7 @@ TEST(ArealConfiguration, RejectsUnsupportedConfigurations) {
        archon_grpo},
       {"+actor.archon.pp_layers_per_stage=5 +actor.archon.pp_schedule=1F1B", "accepted: one chunk per rank",
        archon_grpo},
-      {"+gconfig.max_tokens=512", "accepted: more than the 512 tokens of a prompt"},
+      {"+gconfig.max_tokens=512", "accepted: more than the prompt cap (512)"},
       {"cluster.n_nodes=0", "accepted: at least 1"},
       {"cluster.n_nodes=2", "the engines need 24 GPUs on 3 nodes", megatron_ppo},
       {"cluster.n_nodes=65536 cluster.n_gpus_per_node=65536", "accepted: at most 65536 GPUs in total"},
