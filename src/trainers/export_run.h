@@ -30,7 +30,7 @@ struct Export {
 };
 
 /// Returns changes that make `base` run the plan, without changing its job. Each of them is needed: without it, the
-/// trainer would stop or run a different plan. `plan` is a plan for the job of the base with `switches` applied
+/// trainer would stop, or run a different plan or job. `plan` is a plan for the job of the base with `switches` applied
 /// (changed_base.h). Returns an Error if the base is not a configuration of `trainer`, if the base ignores added
 /// settings, or if the trainer cannot run the plan. The Error in the last case shows the requested and the resulting
 /// settings of each task that differs.
@@ -52,7 +52,7 @@ struct CompleteExport {
 
 /// Returns a file that runs the job by the plan. Environment variables supply the values that only the user knows. With
 /// example values for them, importing the file yields the job, with lengths at their caps, and the plan. Returns an
-/// Error if the trainer cannot run the job or the plan, or if they need other settings that only the user knows.
+/// Error if the trainer cannot run the job or the plan, or if a file without a base cannot express them.
 base::Result<CompleteExport> export_complete_file(const plan::Job& job, const plan::Plan& plan,
                                                   std::string_view trainer);
 

@@ -74,9 +74,9 @@ base::Status check_software(const plan::Software& software) {
       remaining.shard_group == 0 && remaining.sync_bucket == 0 && remaining.optimizer_host_share == 1)
     return {};
   return base::bad_input(
-      "the job's `software` sets types of states, logits, engine bits, `shard_group`, `sync_bucket` or "
-      "`optimizer_host_share`; accepted without --base: a job without these keys, or only with bf16 for weights, "
-      "gradients and moments");
+      "the job's `software` sets state types, `logit_tokens`, `logit_entries`, engine bits, `shard_group`, "
+      "`sync_bucket` or `optimizer_host_share`; accepted without --base: none of these, or only `weight_type`, "
+      "`gradient_type` and `moment_type`, all bf16");
 }
 
 }  // namespace

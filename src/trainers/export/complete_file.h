@@ -47,7 +47,7 @@ struct JobFacts {
 };
 
 /// Returns the facts of a job and of the pools of its plan. Returns an Error if a file without a base cannot express
-/// the job: for example, one with adapters, models that are not bundled, different nodes, uneven mini-batches or most
+/// the job, for example because of adapters, models that are not bundled, different nodes, uneven mini-batches or most
 /// `software` settings.
 base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan);
 

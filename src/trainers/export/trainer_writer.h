@@ -81,7 +81,7 @@ struct TrainerWriter {
   /// Returns the alternatives of a configuration. The trainer may reject some of them, so the caller must read each
   /// changed configuration again. Null: there are no alternatives.
   std::vector<Alternative> (*alternatives_of)(const AlternativesRequest& request) = nullptr;
-  /// Returns the flags of the trainer's command. Null: settings are added as words, not as flags.
+  /// Returns the flags of the trainer's command. Null: settings are words such as `key=value`.
   std::span<const syntax::Flag> (*flags)() = nullptr;
   /// Whether YAML files are edited in place (export/yaml_edit.h). Needed if files cannot inherit from other files.
   bool patches = false;

@@ -15,10 +15,10 @@ namespace dovetail::trainers {
 
 /// Returns the script with the changes. A flag written in the command gets its new value in place, or is removed with
 /// its value. A line that becomes empty is removed too. A flag that is missing, or that comes from an expansion or
-/// another file, is added after the last argument that is written in the script, in the command or in an array, because
-/// the last occurrence of a flag counts. Older names of flags and `--no-x` are recognized. Returns an Error if a flag
-/// to be removed is not written as separate words, if an occurrence in another file would come after an added one, or
-/// if the script itself contains no argument of the command.
+/// another file, is added after the command's last argument from the script itself, which may be in an array. The last
+/// occurrence of a flag counts. Older names of flags and `--no-x` are recognized. Returns an Error if a flag to be
+/// removed is not written as separate words, if an occurrence in another file would come after an added one, or if the
+/// script itself contains no argument of the command.
 base::Result<std::string> edit_flags(std::string_view script, const syntax::Launch& launch,
                                      std::span<const syntax::Flag> flags, const std::vector<Change>& changes,
                                      const std::vector<std::string>& sources);
