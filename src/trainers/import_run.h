@@ -30,8 +30,8 @@ struct Import {
 };
 
 /// Returns whether import_run should read the file. This is the case if `path` names a trainer ("verl:run.sh",
-/// "nemo-rl:grpo.yaml") or the file is a shell script. Otherwise, the content must be a trainer's configuration, or a
-/// log that contains one or the command of a run, and must not be a job.
+/// "nemo-rl:grpo.yaml") or the file is a shell script. Otherwise, the content must not be a job, and must be a
+/// trainer's configuration, or a log with a configuration or the command of a run.
 bool is_foreign(const std::string& path, std::string_view content);
 
 /// Returns `path` without a leading name of a trainer ("verl:").

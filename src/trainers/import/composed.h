@@ -34,14 +34,14 @@ struct BaseFiles {
 };
 
 /// Composes `file`, applies `words` as overrides, and resolves interpolations with the environment of `settings`.
-/// Returns `settings` with the tree, whose sources start with `sources`, and with further assumptions. Words without a
-/// place come from the command line. Returns an Error if an override changes a missing key.
+/// Returns `settings` with further assumptions and with the tree, whose sources start with `sources`. Words without a
+/// place are attributed to the command line. Returns an Error if an override changes a key that does not exist.
 base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const ConfigurationFile& file,
                                                 const std::vector<std::string>& sources,
                                                 std::vector<syntax::Word> words, ComposedSettings settings,
                                                 const syntax::FileReader& read);
 
-/// Composes the settings of a file. The arguments in the options are overrides.
+/// Composes the settings of a file. `request.options.arguments` are overrides.
 base::Result<ComposedSettings> composed_of_file(const BaseFiles& bases, const ConfigurationFile& file,
                                                 const RunRequest& request);
 

@@ -60,7 +60,7 @@ struct ImportedRun {
   std::int64_t epochs = 1;
   std::int64_t critic_mini_batch = 0;  ///< samples per optimizer step of the critic, if different; otherwise 0
   std::int64_t critic_epochs = 0;      ///< epochs of the critic, if different; otherwise 0
-  std::int64_t steps_off_policy = 0;
+  std::int64_t steps_off_policy = 0;   ///< 0: on-policy
   bool packing = true;
   std::int64_t prompt_cap = 0;    ///< tokens; all prompts have this length unless lengths are given
   std::int64_t response_cap = 0;  ///< tokens; all responses have this length unless lengths are given
@@ -94,7 +94,7 @@ base::Status check_given_lengths(const ImportedRun& run, const ImportOptions& op
                                  const workflow::Workload& workload);
 
 /// Returns the plan of the run for `job`, which was parsed from job_text(run). Returns an Error if the run lacks a task
-/// of the job's workflow, or if the tasks do not form a valid plan.
+/// of the job's workflow that is not a rule, or if the tasks do not form a valid plan.
 base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job);
 
 }  // namespace dovetail::trainers

@@ -13,7 +13,7 @@
 
 namespace dovetail::trainers {
 
-/// Reads a parallel degree. The default is 1.
+/// Reads a parallel degree from 1 to 65536. The default is 1.
 base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& key);
 
 /// Keys of Megatron-LM's parallel degrees and related settings. `first_stage` and `last_stage` are the keys of the
@@ -30,7 +30,7 @@ struct MegatronKeys {
   std::string last_stage;
 };
 
-/// Returns the layout on `devices` GPUs, without optimizer and recomputation. The expert tensor degree defaults to the
+/// Returns the layout on `devices` GPUs, without ZeRO stage and recomputation. The expert tensor degree defaults to the
 /// tensor degree. Returns an Error at the key of a degree that does not divide the GPUs, the GPUs of a stage, or the
 /// experts. Megatron-LM stops there too (`parallel_state.initialize_model_parallel`).
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,
@@ -56,7 +56,7 @@ base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tre
 /// Returns an Error if the value is unknown before the script runs.
 base::Status add_unmodeled_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
-/// Keys of an engine's parallel degrees. An empty key means 1.
+/// Keys of an engine's parallel degrees. An empty key means a degree of 1.
 struct EngineSizes {
   std::string tensor;
   std::string pipeline;

@@ -20,8 +20,8 @@ struct RoleTypes {
   std::vector<Finding> otherwise = {};  ///< findings to report if another role has different types
 };
 
-/// Sets the types of the run to the types of its roles. If the types of the roles differ, the run keeps the types of
-/// its memory conventions, and the `otherwise` of each role is added to `not_modelled`.
+/// Sets the state types and the shard group of the run if all roles have the same ones. Otherwise, the run keeps the
+/// defaults of its memory conventions, and the `otherwise` of each role is added to `not_modelled`.
 void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run);
 
 /// Share of a role's optimizer that is kept and stepped on the host.
@@ -37,8 +37,8 @@ struct HostShare {
 /// Reads the share at `key`; the default is `otherwise`. Returns an Error unless it is from 0 to 1.
 base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::string key, double otherwise);
 
-/// Sets the run's optimizer share on the host to the share of the first role whose optimizer steps on the host, or else
-/// to the first share above 0. Different shares of other roles that step on the host are added to `not_modelled`.
+/// Sets the run's host share of the optimizer: the share of the first role that steps on the host, or else the first
+/// share above 0. Adds different shares of other roles that step on the host to `not_modelled`.
 void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostShare>& roles, ImportedRun& run);
 
 /// Sets the bucket size of the weight sync to the value at `key`, in units of `unit` bytes, if the size differs from

@@ -181,10 +181,13 @@ void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, st
   if (cap < 1) return;
   const std::int64_t both = run.prompt_cap + run.response_cap;
   if (cap <= run.prompt_cap || (!run.packing && cap < both)) {
-    const std::string_view why = run.packing ? "which a prompt alone can reach" : "but rows are padded to more tokens";
+    const std::string_view why =
+        run.packing ? "which a prompt alone can reach" : "but sequences are padded to more tokens";
     run.not_modelled.push_back(
         {std::string(key),
-         fmt::format("{} tokens for prompt and response, {}; modeled up to the sum of their caps ({})", cap, why, both),
+         fmt::format(
+             "{} tokens for prompt and response, {}; modeled up to the sum of the prompt and response caps ({})", cap,
+             why, both),
          place_of(tree, key)});
     return;
   }

@@ -75,7 +75,8 @@ AssignedPools assign_pools(const std::vector<std::int64_t>& counts, std::int64_t
 
 /// Assigns disjoint devices to pools of `counts` GPUs like assign_pools, and sets the cluster of the run. Without a
 /// cluster from the user, the cluster has as many nodes as needed. Each of these nodes has `per_node` GPUs or as many
-/// as needed, up to 8, whichever is more. Returns an Error if the user's cluster is too small.
+/// as needed, up to 8, whichever is more. Returns an Error if the user's cluster is too small, or if the pools exceed
+/// max_devices.
 base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
                                                       const std::vector<std::int64_t>& counts, std::int64_t per_node,
                                                       ImportedRun& run);
@@ -85,8 +86,8 @@ void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& option
                     std::string_view response_key, ImportedRun& run);
 
 /// Limits prompt plus response to `cap` tokens, the setting at `key`. Responses get the tokens that the longest prompts
-/// leave. If none are left, or if rows are padded beyond the cap, adds the setting to `not_modelled` instead. A cap of
-/// 0 or less has no effect. REQUIRES: the other caps of the run are set.
+/// leave. If none are left, or if sequences are padded beyond the cap, adds the setting to `not_modelled` instead. A
+/// cap of 0 or less has no effect. REQUIRES: the other caps of the run are set.
 void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, std::int64_t cap, ImportedRun& run);
 
 }  // namespace dovetail::trainers
