@@ -55,7 +55,7 @@ base::Status add_file(const LogFile& file, StepLogBuilder& log) {
   if (find_ray_prefix(text) != std::string_view::npos || text.find('\x1B') != std::string_view::npos)
     return base::Error{
         base::Failure::bad_input, file.path, 0, 0,
-        "this console output contains no step metrics; accepted: console output of a trainer that includes them"};
+        "this console output contains no step metrics; accepted: a trainer's console output with step metrics"};
   const std::size_t begin = first_of(text, 0);
   if (begin != std::string_view::npos && text[begin] == '[')
     return base::Error{

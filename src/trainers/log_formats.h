@@ -27,8 +27,8 @@ const LogKeys& log_keys(LogFormat format);
 base::Result<StepLog> read_partial_log(const LogFile& file);
 
 /// Reads and merges the files of one run. Each is console output (console.h) or a tracker's file (step_log.h), detected
-/// by content. Returns an Error at its line and column for unrecognized text, an invalid number or step, or an empty
-/// log.
+/// by content. Returns an Error, with a line and column if possible, for unrecognized text, an invalid number or step,
+/// or an empty log.
 base::Result<StepLog> read_step_log(const std::vector<LogFile>& files);
 
 }  // namespace dovetail::trainers

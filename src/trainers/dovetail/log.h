@@ -5,7 +5,7 @@
 
 namespace dovetail::trainers {
 
-/// Returns the keys below `timing` in each row.
+/// Returns the keys of each row: times below `timing`, and response lengths.
 const LogKeys& dovetail_log_keys();
 
 }  // namespace dovetail::trainers

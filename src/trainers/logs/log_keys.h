@@ -87,8 +87,8 @@ struct LogKeys {
 };
 
 /// Returns the name of a time without its prefix and any text before the prefix ("data/timing_s/gen" gives "gen"), or
-/// nullopt if the key is not a time. Unless keys are exact, `/` equals `_`, because TensorBoard's file names have `_`
-/// in place of `/`.
+/// nullopt if the key is not a time. Unless keys are exact, `_` equals `/` in the first prefix, because TensorBoard's
+/// file names have `_` in place of `/`.
 std::optional<std::string> time_name(const LogKeys& keys, std::string_view key);
 
 /// Returns the entry of a time, or nullopt if it is unknown. A name below a known one ("policy_training/sharding") is a

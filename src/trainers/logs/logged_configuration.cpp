@@ -163,7 +163,7 @@ base::Status check_end(const ConsoleLine& object, std::size_t end) {
   if (next == std::string::npos) return {};
   const bool has_lines = object.text.find('\n') < end;
   if (!has_lines && std::string_view(",:]})'\"").find(object.text[next]) == std::string_view::npos) return {};
-  return object.error(next, fmt::format("unexpected {} after the end of the object; accepted: a complete object alone",
+  return object.error(next, fmt::format("unexpected {} after the end of the object; accepted: one complete object",
                                         base::quote(std::string_view(object.text).substr(next, 20))));
 }
 

@@ -35,8 +35,9 @@ struct LoggedCommand {
   bool is_traced = false;  ///< printed by `set -x`, so variables are already expanded
 };
 
-/// Returns the first command of a log that starts a trainer, as traced by bash ("+ python3 -m verl.trainer.main_ppo
-/// ...") or as written by a user, possibly on several lines. Returns nullopt if there is no such command.
+/// Returns the first command of a log that starts a trainer: traced by bash ("+ python3 -m verl.trainer.main_ppo ..."),
+/// written by a user, possibly on several lines, or printed by Hydra when a verl run failed. Returns nullopt if there
+/// is no such command.
 std::optional<LoggedCommand> find_logged_command(std::string_view content, const syntax::TrainerTest& is_trainer);
 
 }  // namespace dovetail::trainers
