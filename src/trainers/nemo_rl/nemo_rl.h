@@ -27,7 +27,7 @@ inline constexpr std::string_view nemo_rl_version = "NeMo-RL 7ea279abf";
 extern const TrainerReader nemo_rl_reader;
 
 /// Writes plans as NeMo-RL settings, and jobs as complete configurations. Returns an Error if NeMo-RL cannot run the
-/// job, or if the job needs settings that only the user knows.
+/// job, or if a file without a base cannot express it.
 extern const TrainerWriter nemo_rl_writer;
 
 /// Returns the keys of NeMo-RL's logs: `timing/train/...` in seconds, from GRPO and PPO.
@@ -51,7 +51,7 @@ base::Result<ComposedSettings> nemo_rl_settings_of_launch(const syntax::Launch& 
                                                           const std::vector<std::string>& sources,
                                                           const RunRequest& request);
 
-/// Reads the settings of a file. The arguments in the options are overrides.
+/// Reads the settings of a file. `request.options.arguments` are overrides.
 base::Result<ComposedSettings> nemo_rl_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
 /// Returns an Error at the key of a setting for which NeMo-RL would stop before its first step. `loop` is "grpo" or

@@ -60,8 +60,10 @@ base::Result<ComposedSettings> nemo_rl_settings_of_launch(const syntax::Launch& 
                                                           const RunRequest& request) {
   const std::string name = syntax::name_of(launch.entry.name, ".py");
   if (std::find(other_programs.begin(), other_programs.end(), name) != other_programs.end())
-    return place_error(sources, launch.place,
-                       fmt::format("the NeMo-RL program {} is not supported; accepted: run_grpo, run_ppo", name));
+    return place_error(
+        sources, launch.place,
+        fmt::format("the NeMo-RL program {} is not supported; accepted: programs of GRPO and PPO, such as run_grpo",
+                    name));
   DOVETAIL_TRY(LaunchFile named, launch_file(launch, sources, "--config"));
   if (named.path.empty()) {
     const auto program =

@@ -189,9 +189,9 @@ base::Status check_vllm(const Start& start) {
   DOVETAIL_TRY(const auto cache, optional_text(tree, keys + ".kv_cache_dtype"));
   DOVETAIL_TRY(const bool corrects, is_on(tree, "loss_fn.use_importance_sampling_correction"));
   if (precision == "fp8" && !corrects)
-    return start.stops(
-        keys + ".precision",
-        "is fp8 without loss_fn.use_importance_sampling_correction; accepted: both, or another precision");
+    return start.stops(keys + ".precision",
+                       "is fp8 without loss_fn.use_importance_sampling_correction; accepted: fp8 with this setting "
+                       "true, or another precision");
   if (!cache || !cache->starts_with("fp8")) return {};
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, "policy"));
   DOVETAIL_TRY(const std::int64_t trained, start.degree("policy.megatron_cfg.pipeline_model_parallel_size"));

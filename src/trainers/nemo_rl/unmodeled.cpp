@@ -56,9 +56,9 @@ constexpr std::array nemo_rl_megatron_settings{
     CheckedSetting{"distributed_data_parallel_config.use_custom_fsdp", "false",
                    "modeled as ZeRO 1; the real run shards more"},
     CheckedSetting{"distributed_data_parallel_config.overlap_grad_reduce", "true",
-                   "modeled as overlapping the backward pass"},
+                   "gradients are reduced after the backward pass; modeled as overlapping it"},
     CheckedSetting{"distributed_data_parallel_config.overlap_param_gather", "true",
-                   "modeled as overlapping the forward pass"},
+                   "weights are gathered before the forward pass; modeled as overlapping it"},
     CheckedSetting{"gradient_accumulation_fusion", "false|true", "not modeled"},
 };
 
@@ -66,7 +66,7 @@ constexpr std::array dtensor_settings{
     CheckedSetting{"_v2", "true", "modeled as version 2 of the DTensor worker"},
     CheckedSetting{
         "cpu_offload", "false",
-        "weights and gradients are fetched from the host layer by layer; only the optimizer is modeled on the host"},
+        "weights and gradients move between host and GPU layer by layer; only the optimizer is modeled on the host"},
     CheckedSetting{"custom_parallel_plan", "null", "modeled as the model's default parallel plan"},
     CheckedSetting{"defer_fsdp_grad_sync", "true|null", "modeled as one gradient reduction per step"},
 };
@@ -94,7 +94,7 @@ constexpr std::array generation_settings{
 /// Settings of the loop, below `grpo` or `ppo`.
 constexpr std::array loop_settings{
     CheckedSetting{"use_dynamic_sampling", "false", "discarding and regenerating groups is not modeled"},
-    CheckedSetting{"batch_multiplier", "1|1.0", "prompts that are generated but not trained on are not modeled"},
+    CheckedSetting{"batch_multiplier", "1|1.0", "prompts whose responses are not trained on are not modeled"},
     CheckedSetting{"max_rollout_turns", "1|null",
                    "multi-turn rollouts with an environment; modeled as one response without waiting"},
     CheckedSetting{"async_grpo.in_flight_weight_updates", "true|false", "not modeled"},
@@ -223,10 +223,10 @@ base::Status add_nemo_rl_unmodeled(const syntax::SettingTree& tree, const std::s
     const std::string key = "value.train_global_batch_size";
     DOVETAIL_TRY(const auto values, optional_integer(tree, key));
     if (values)
-      take_critic_batch(
-          *values,
-          {key, fmt::format("{}: modeled as the policy's value ({})", *values, run.mini_batch), place_of(tree, key)},
-          run);
+      take_critic_batch(*values,
+                        {key, fmt::format("{}: modeled with the policy's batch size ({})", *values, run.mini_batch),
+                         place_of(tree, key)},
+                        run);
   }
   DOVETAIL_CHECK(add_nemo_rl_types(tree, run));
   add_facts(tree, run);

@@ -146,10 +146,9 @@ base::Status check_shared(const syntax::SettingTree& tree, std::string_view role
     DOVETAIL_TRY(const std::int64_t own, count_at(tree, key));
     DOVETAIL_TRY(const std::int64_t others, count_at(tree, fmt::format("--{}.{}", other, size)));
     if (own != others)
-      return setting_error(
-          tree, key,
-          fmt::format("is {} with {}, so OpenRLHF rejects the configuration; accepted: the value of the {} ({})", own,
-                      flag, other, others));
+      return setting_error(tree, key,
+                           fmt::format("is {} with {}, so OpenRLHF rejects the configuration; accepted: --{}.{} ({})",
+                                       own, flag, other, size, others));
   }
   return {};
 }

@@ -30,7 +30,7 @@ std::span<const syntax::Flag> openrlhf_flags();
 extern const TrainerReader openrlhf_reader;
 
 /// Writes plans as OpenRLHF flags, and jobs as complete launch scripts. Returns an Error if OpenRLHF cannot run the
-/// job, or if the job needs settings that only the user knows.
+/// job, or if a file without a base cannot express it.
 extern const TrainerWriter openrlhf_writer;
 
 /// Returns the keys of OpenRLHF's logs (openrlhf/trainer/{ppo_trainer,ppo_trainer_async}.py): `timing/...` in seconds.

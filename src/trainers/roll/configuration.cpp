@@ -201,9 +201,10 @@ base::Result<std::string> actor_key(const syntax::SettingTree& tree, ImportedRun
           tree, model_key(role),
           "differs from the model of actor_train, which jobs cannot describe; accepted: the same model");
     if (!all && named && named != common)
-      run.ignored.push_back({model_key(role),
-                             "no effect: pretrain takes precedence unless all roles of the actor set a model",
-                             place_of(tree, model_key(role))});
+      run.ignored.push_back(
+          {model_key(role),
+           "no effect: pretrain takes precedence unless actor_train, actor_infer and reference all set a model",
+           place_of(tree, model_key(role))});
   }
   return all ? model_key(train_role) : std::string("pretrain");
 }
@@ -427,8 +428,7 @@ base::Status add_roll_tasks(RollDraft& draft) {
   const std::string batch_key = critic_role + ".training_args.gradient_accumulation_steps";
   take_critic_batch(
       batch,
-      {batch_key,
-       fmt::format("{} samples per optimizer step; modeled as the actor's value ({})", batch, run.mini_batch),
+      {batch_key, fmt::format("{} samples per optimizer step; modeled with the actor's {}", batch, run.mini_batch),
        place_of(draft.tree(), batch_key)},
       run);
   // The critic is always trained for one epoch, unlike the actor.

@@ -14,8 +14,8 @@
 namespace dovetail::trainers {
 
 /// Returns the integers that an expression lists, in the order of the expression. Accepts integers, `[...]`, `(...)`,
-/// `range`, `list`, `+`, `-` and `*`. Returns an Error without location for any other expression, and for too many
-/// numbers.
+/// `range`, `list`, `+`, `-` and `*`. Returns an Error without location for any other expression, and for more than
+/// max_devices numbers.
 base::Result<std::vector<std::int64_t>> device_numbers(std::string_view expression);
 
 /// Returns the GPUs given at `key`, as an expression or a list. Returns nullopt if the value is null, empty or missing.

@@ -25,16 +25,16 @@ namespace dovetail::trainers {
 extern const TrainerReader roll_reader;
 
 /// Writes plans as ROLL settings, and jobs as complete configurations. Returns an Error if ROLL cannot run the job, or
-/// if the job needs settings that only the user knows.
+/// if a file without a base cannot express it.
 extern const TrainerWriter roll_writer;
 
 /// Returns the keys of ROLL's logs (roll/pipeline/{rlvr,agentic}): `time/...` in seconds. With each step, the RLVR
 /// pipeline logs the total time of the previous step.
 const LogKeys& roll_log_keys();
 
-/// Reads two forms of log (roll/utils/tracking.py). In the first, the pipeline logs an object of metrics, and the
-/// preceding "pipeline step 12 start" or "global step 12 start" gives the step. In the second, it logs "metrics_tag:
-/// {"step": 12, "metrics": {...}}".
+/// Reads two forms of log (roll/utils/tracking.py). In the first, the pipeline logs an object of metrics. Its step is
+/// `system/step`, otherwise from the preceding "pipeline step 12 start" or "global step 12 start", otherwise the number
+/// of the object, from 1. In the second, it logs "metrics_tag: {"step": 12, "metrics": {...}}".
 LineReader roll_line_reader();
 
 /// Commit of ROLL whose rules are implemented.
@@ -50,7 +50,7 @@ base::Result<ComposedSettings> roll_settings_of_launch(const syntax::Launch& lau
                                                        const std::vector<std::string>& sources,
                                                        const RunRequest& request);
 
-/// Reads the settings of a file. The arguments in the options are overrides.
+/// Reads the settings of a file. `request.options.arguments` are overrides.
 base::Result<ComposedSettings> roll_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
 /// Returns an Error if the settings belong to a pipeline other than RLVR. The message names the feature that jobs

@@ -270,7 +270,7 @@ base::Status add_unmodeled_fsdp2(const syntax::SettingTree& tree, const std::str
   DOVETAIL_TRY(const bool on_host, roll_flag(tree, keys + ".offload_policy"));
   if (on_host)
     add_not_modelled(tree, keys + ".offload_policy",
-                     "true: weights and gradients are fetched from the host layer by layer; only the optimizer is "
+                     "true: weights and gradients move between host and GPU layer by layer; only the optimizer is "
                      "modeled on the host",
                      run);
   const std::string attention_key = role + ".model_args.attn_implementation";
@@ -326,11 +326,9 @@ base::Status add_unmodeled_roll_cut(const syntax::SettingTree& tree, const std::
           run);
   }
   if (cut == RollCut::sequences && (in_training || use == RollUse::passes))
-    add_not_modelled(
-        tree, role + ".use_sequence_packing",
-        "off: sequences are padded to the caps of prompt and response; modeled with their own lengths, or padded to "
-        "the longest of their micro-batch",
-        run);
+    add_not_modelled(tree, role + ".use_sequence_packing",
+                     "off: sequences are padded to the caps of prompt and response; modeled with less or no padding",
+                     run);
   if (packs != run.packing)
     add_not_modelled(tree, role + ".use_sequence_packing",
                      fmt::format("{} of {} are {}packed; modeled like the actor's training",
@@ -496,7 +494,7 @@ base::Status add_roll_unmodeled(const syntax::SettingTree& tree, const std::stri
                 run);
   if (!critic) add_ignored(tree, "critic.device_mapping", "no effect: there is no critic without gae", run);
   for (const std::string_view role : {"actor_train", "actor_infer", "reference", "critic"})
-    add_ignored(tree, fmt::format("{}.world_size", role), "no effect: the GPUs determine it", run);
+    add_ignored(tree, fmt::format("{}.world_size", role), "no effect: the number of GPUs determines it", run);
   for (const char* const key : {"is_offload_states", "is_offload_optimizer_states_in_train_step"})
     add_ignored(tree, key, "no effect in the RLVR pipeline", run);
   return add_roll_facts(tree, critic, adapted, run);

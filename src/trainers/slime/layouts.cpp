@@ -259,7 +259,7 @@ base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int de
     return setting_error(
         tree, "--sglang-dp-size",
         fmt::format(
-            "is {} without --sglang-enable-dp-attention, so slime rejects the configuration; accepted: 1, or both",
+            "is {} without --sglang-enable-dp-attention, so slime rejects the configuration; accepted: 1, or this flag",
             data));
   DOVETAIL_CHECK(check_engine(tree, "--sglang-dp-size", data, tensor, "the number of GPUs per stage of an engine"));
   SlimeEngines engines{.layout = {.stage_layers = {}}, .engine = {}};

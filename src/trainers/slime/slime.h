@@ -27,7 +27,7 @@ inline constexpr std::string_view slime_version = "624b824a8";
 extern const TrainerReader slime_reader;
 
 /// Writes plans as slime flags, and jobs as complete launch scripts. Returns an Error if slime cannot run the job, or
-/// if the job needs settings that only the user knows.
+/// if a file without a base cannot express it.
 extern const TrainerWriter slime_writer;
 
 /// Returns the keys of slime's logs (slime/observability/{train_metric_utils,rollout_metrics}.py): `perf/..._time` in

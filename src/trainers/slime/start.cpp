@@ -100,7 +100,7 @@ base::Status check_learning(const syntax::SettingTree& tree) {
     return setting_error(tree, "--rollout-temperature", "is 0 or less, which slime rejects; accepted: more than 0");
   if (penalty != 0 && !reference)
     return setting_error(tree, "--kl-coef",
-                         "is not 0 without --ref-load, so slime rejects the configuration; accepted: 0, or both");
+                         "is not 0 without --ref-load, so slime rejects the configuration; accepted: 0, or --ref-load");
   if (penalty != 0 && loss != 0)
     return setting_error(
         tree, "--kl-coef",
@@ -108,7 +108,7 @@ base::Status check_learning(const syntax::SettingTree& tree) {
   if (estimator.starts_with("reinforce_plus_plus") && !normalizes)
     return setting_error(tree, "--advantage-estimator",
                          fmt::format("is {} without --normalize-advantages, so slime rejects the configuration; "
-                                     "accepted: both, or another estimator",
+                                     "accepted: --normalize-advantages, or another estimator",
                                      estimator));
   if (teacher && (*teacher == "megatron") != teacher_weights)
     return setting_error(

@@ -28,7 +28,7 @@ constexpr std::array checked_training{
     CheckedSetting{"--recompute-method", "null|uniform",
                    "only the first layers of a stage are recomputed; modeled as all layers"},
     CheckedSetting{"--recompute-num-layers", "null|1",
-                   "layers are recomputed in groups or in part; modeled one by one"},
+                   "layers are recomputed in groups or in part; modeled as recomputing each layer separately"},
     CheckedSetting{"--distribute-saved-activations", "false",
                    "layer inputs are sharded over the tensor ranks; the real run uses less memory"},
     CheckedSetting{"--account-for-embedding-in-pipeline-split", "false", "modeled as even stages"},
@@ -36,7 +36,7 @@ constexpr std::array checked_training{
     CheckedSetting{"--pipeline-model-parallel-layout", "null", "modeled as even stages"},
     CheckedSetting{"--allgather-cp", "false", "sequences are split differently; not modeled"},
     CheckedSetting{"--cp-comm-type", "null|[p2p]", "context parallelism communicates differently; modeled like p2p"},
-    CheckedSetting{"--tp-comm-overlap", "false", "tensor parallel communication is overlapped; the real run is faster"},
+    CheckedSetting{"--tp-comm-overlap", "false", "tensor-parallel communication is overlapped; the real run is faster"},
     CheckedSetting{"--use-megatron-fsdp", "false", "modeled as ZeRO 1; the real run shards more"},
     CheckedSetting{"--use-torch-fsdp2", "false", "modeled as ZeRO 1; the real run shards more"},
     CheckedSetting{"--overlap-grad-reduce", "true",
@@ -101,11 +101,11 @@ constexpr std::array checked_rollout{
     CheckedSetting{"--rollout-function-path", "slime.rollout.sglang_rollout.generate_rollout",
                    "custom rollout; modeled as batches that finish before they are trained on"},
     CheckedSetting{"--rollout-data-transport", "object-store", "the alternative transport of samples is not modeled"},
-    CheckedSetting{"--sglang-moe-dp-size", "1", "data parallel groups of experts; modeled without groups"},
+    CheckedSetting{"--sglang-moe-dp-size", "1", "data-parallel groups of experts; modeled without groups"},
     CheckedSetting{"--sglang-moe-dense-tp-size", "null",
                    "separate tensor degree of dense layers; modeled with the engine's tensor degree"},
     CheckedSetting{"--sglang-enable-dp-lm-head", "false",
-                   "one language-model head per data parallel rank; modeled as sharded like all other layers"},
+                   "one language-model head per data-parallel rank; modeled as sharded like all other layers"},
     CheckedSetting{"--sglang-cuda-graph-bs", "null", "CUDA graphs for some batch sizes; modeled for all batch sizes"},
     CheckedSetting{"--sglang-cuda-graph-max-bs", "null", "CUDA graphs for small batches; modeled for all batch sizes"},
     CheckedSetting{"--sglang-disable-radix-cache", "false",
@@ -127,11 +127,11 @@ constexpr std::array checked_rollout{
 constexpr std::array given_flags{
     CheckedSetting{"--custom-config-path", {}, "the file is not read, although its settings take precedence"},
     CheckedSetting{"--megatron-config-path", {}, "the file with settings by role is not read"},
-    CheckedSetting{
-        "--sglang-config", {}, "the file of engines is not read; modeled as engines of --rollout-num-gpus-per-engine"},
-    CheckedSetting{
-        "--prefill-num-servers", {}, "separate engines for prefill; modeled as engines for prefill and decode"},
-    CheckedSetting{"--over-sampling-batch-size", {}, "prompts that are generated but not trained on are not modeled"},
+    CheckedSetting{"--sglang-config",
+                   {},
+                   "the file of engines is not read; modeled with --rollout-num-gpus-per-engine GPUs per engine"},
+    CheckedSetting{"--prefill-num-servers", {}, "prefill and decode on separate engines; modeled on the same engine"},
+    CheckedSetting{"--over-sampling-batch-size", {}, "prompts whose responses are not trained on are not modeled"},
     CheckedSetting{"--dynamic-sampling-filter-path", {}, "discarding and regenerating groups is not modeled"},
     CheckedSetting{"--custom-generate-function-path",
                    {},
@@ -235,7 +235,7 @@ base::Status add_experts(const syntax::SettingTree& tree, const llm::Transformer
     add_finding(
         tree, "--sglang-dp-size",
         fmt::format(
-            "{}: data parallel attention; modeled as sharded over the engine, but the real run uses more memory", data),
+            "{}: data-parallel attention; modeled as sharded over the engine, but the real run uses more memory", data),
         run.not_modelled);
   return {};
 }

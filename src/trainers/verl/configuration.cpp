@@ -344,7 +344,8 @@ base::Result<syntax::Setting> root_setting(const ConfigurationFile& file) {
 
 base::Result<ReadRun> verl_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
   if (!request.options.arguments.empty())
-    return base::bad_input("arguments after the file need a launch script; accepted: no arguments for a configuration");
+    return base::bad_input(
+        "arguments after the file need a launch script; accepted: a configuration without arguments");
   DOVETAIL_TRY(syntax::Setting root, root_setting(file));
   DOVETAIL_TRY(const VerlSettings settings, settings_of_configuration(std::move(root), file.name, request.environment));
   return verl_run(settings, request);

@@ -19,7 +19,7 @@ base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const Ver
   DOVETAIL_TRY(const bool unpadded, flag_at(tree, keys.unpadded));
   if (layout.context > 1 && !unpadded)
     return setting_error(tree, key,
-                         fmt::format("is {} without {}, so verl rejects the configuration; accepted: 1, or both",
+                         fmt::format("is {0} without {1}, so verl rejects the configuration; accepted: 1, or {1} true",
                                      layout.context, keys.unpadded));
   layout.data = devices / layout.context;
   DOVETAIL_TRY(const bool recomputes, flag_at(tree, keys.recomputes));

@@ -20,7 +20,7 @@ constexpr std::array checked_actor{
     CheckedSetting{"actor_rollout_ref.actor.fsdp_config.reshard_after_forward", "true",
                    "weights stay gathered from forward to backward; the real run uses more memory and gathers once"},
     CheckedSetting{"actor_rollout_ref.actor.fsdp_config.offload_policy", "false",
-                   "FSDP2 streams weights, gradients and optimizer from the host; modeled as on the device"},
+                   "FSDP2 keeps weights, gradients and optimizer on the host; modeled as on the device"},
     CheckedSetting{"actor_rollout_ref.actor.fsdp_config.forward_prefetch", "false",
                    "layers are gathered ahead in the forward pass; the real run is slightly faster"},
     CheckedSetting{"actor_rollout_ref.actor.entropy_from_logits_with_chunking", "false",
@@ -89,7 +89,7 @@ constexpr std::array checked_critic{
     CheckedSetting{"critic.fsdp.reshard_after_forward", "true",
                    "weights stay gathered from forward to backward; the real run uses more memory and gathers once"},
     CheckedSetting{"critic.fsdp.offload_policy", "false",
-                   "FSDP2 streams weights, gradients and optimizer from the host; modeled as on the device"},
+                   "FSDP2 keeps weights, gradients and optimizer on the host; modeled as on the device"},
     CheckedSetting{"critic.model.enable_activation_offload", "false",
                    "activations are offloaded to the host; the real run uses less memory and transfers more"},
 };
@@ -272,7 +272,7 @@ base::Status add_loss(const VerlSettings& settings, ImportedRun& run) {
     run.software.logit_entries = entries_of_triton_kernel;
   else
     run.not_modelled.push_back(
-        {kernels_key, kernel + ": unknown kernels; modeled with complete logits", place_of(tree, kernels_key)});
+        {kernels_key, kernel + ": unknown kernels; modeled with full logits", place_of(tree, kernels_key)});
   return {};
 }
 

@@ -28,7 +28,7 @@ inline constexpr std::string_view verl_defaults_version = "v0.9 (1dda039b9)";
 extern const TrainerReader verl_reader;
 
 /// Writes plans as verl settings, and jobs as complete launch scripts. Returns an Error if verl cannot run the job, or
-/// if the job needs settings that only the user knows.
+/// if a file without a base cannot express it.
 extern const TrainerWriter verl_writer;
 
 /// Returns the keys of verl's logs (verl/trainer/ppo/metric_utils.py, verl/experimental): `timing_s/...`, in seconds,
