@@ -35,7 +35,7 @@ constexpr std::array nemo_rl_megatron_settings{
     CheckedSetting{"empty_unused_memory_level", "0|1|2", "not modeled"},
     CheckedSetting{"defer_fp32_logits", "false", "logits stay in bf16; the real run uses less memory for logits"},
     CheckedSetting{"use_fused_linear_logprobs", "false",
-                   "fused kernels compute the logits; the real run uses less memory"},
+                   "fused kernels compute log-probabilities; the real run uses less memory"},
     CheckedSetting{"moe_enable_deepep", "false", "DeepEP sends the experts' tokens; the real run is faster"},
     CheckedSetting{"moe_token_dispatcher_type", "alltoall", "modeled as all-to-all"},
     CheckedSetting{"moe_shared_expert_overlap", "false",
