@@ -98,8 +98,8 @@ struct FieldOptions {
                                  ///< empty: the key followed by the value
   std::string_view otherwise = {};  ///< phrase for a flag that is false
   Hashed hashed = Hashed::always;
-  /// Condition for setting the field in a file, checked when the fields listed before it have been read. nullptr:
-  /// always accepted. `only_with` names the condition in the Error.
+  /// Whether a file may set the field; called after the fields listed before it were read. nullptr: always accepted.
+  /// `only_with` names the condition in the Error.
   bool (*applies)(const Owner&) = nullptr;
   std::string_view only_with = {};
 };

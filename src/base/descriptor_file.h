@@ -191,7 +191,7 @@ std::string description_of(const T& value, Value T::* member) {
   return text;
 }
 
-/// Returns a phrase for each field in which `to` differs from `from`: "256 sequences at most in place of 512", "no CUDA
+/// Returns a phrase for each field in which `to` differs from `from`: "at most 256 sequences in place of 512", "no CUDA
 /// graphs".
 template <class T>
 std::vector<std::string> changed_descriptions(const T& from, const T& to) {

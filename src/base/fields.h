@@ -82,7 +82,7 @@ struct IntegerList {
 /// A time in seconds, stored as integer nanoseconds.
 struct Seconds {};
 
-/// A time above 0 with a unit ("10s", "500ms"), stored as seconds. A number without a unit is in seconds.
+/// A time above 0 such as "10s" or "500ms", stored as seconds. A number without a unit is in seconds.
 struct Duration {};
 
 /// A list of exactly `count` numbers in [min, max]. `each` names one of them in messages.

@@ -29,7 +29,7 @@ Status check_input_size(InputKind kind, std::size_t bytes, const std::string& pa
 /// 250 bytes of memory per byte of the line.
 inline constexpr std::size_t max_yaml_line = std::size_t{1} << 20;
 
-/// Like check_input_size above, for an input whose kind is not known yet.
+/// Like check_input_size above with the limit max_input(), for an input whose kind is not known yet.
 Status check_input_size(std::size_t bytes, const std::string& path);
 
 /// Returns the name of an input for messages: "<stdin>" for "-", otherwise `path`.

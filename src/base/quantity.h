@@ -36,7 +36,7 @@ using StageId = Id<struct StageTag>;
 using MicrobatchId = Id<struct MicrobatchTag>;
 using OpId = Id<struct OpTag>;  ///< a node of an OpGraph
 
-/// A 64-bit amount of the quantity that `Tag` names. Adds, subtracts and compares only with its own type.
+/// A 64-bit amount of the quantity that `Tag` names. Only amounts of the same quantity can be added or compared.
 template <class Tag>
 class Quantity {
  public:
@@ -84,8 +84,8 @@ inline constexpr std::int64_t max_time = 1'000'000'000'000'000;
 /// Maximum amount of memory accepted in a file, in millionths: 10^18 (a terabyte if the unit is a byte).
 inline constexpr std::int64_t max_memory = 1'000'000'000'000'000'000;
 
-// Conversion between seconds and integer nanoseconds. Every predicted time in seconds is rounded this way before it is
-// compared, added or simulated.
+// Conversion between seconds and integer nanoseconds. Predicted durations are rounded this way before they are
+// scheduled or simulated.
 
 /// Rounds to the nearest ns, halves up. Clamps to [0, max_time + 1], so that max_time + 1, which no file may contain,
 /// means "too long".

@@ -40,7 +40,7 @@ struct Error {
 /// Returns "path:line:column: message", without the parts that are unknown.
 std::string to_text(const Error& error);
 
-/// Returns an Error about input without a place in a file, such as a command-line argument.
+/// Returns a bad_input Error without a place, for a command-line argument or if the caller adds the place.
 Error bad_input(std::string message);
 
 /// Either a value or an Error. Accessing the one that is absent fails an assertion.

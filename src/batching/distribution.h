@@ -35,7 +35,7 @@ Assignment balanced(const std::vector<std::int64_t>& lengths, std::size_t parts,
 
 enum class RankDistribution {
   in_order,  ///< contiguous runs; if samples do not divide evenly, the first ranks get one more each
-  balanced,  ///< about the same tokens per rank: balanced() with SequenceCounts::equal
+  balanced,  ///< about the same number of tokens per rank: balanced() with SequenceCounts::equal
 };
 
 /// Returns the samples of each of `ranks` data-parallel ranks, in ascending order. `lengths` are the tokens of the

@@ -14,8 +14,8 @@
 //   allows, at least one.
 // - A sequence first decodes in the step after all its other tokens were computed. A sequence that enters with its
 //   whole KV cache decodes in the step in which it enters, unless that step computes tokens of other sequences.
-// - With prefix sharing, sequences of a group share their prompt. The first one that enters computes it. The group
-//   holds one copy of its blocks until none of its sequences runs.
+// - With prefix sharing, sequences of a group share their prompt. The first one that enters computes it. One copy of
+//   the prompt's blocks is held until no sequence of the group runs.
 // - If running sequences lack blocks for their next token, the one that entered last is preempted. Its blocks are
 //   freed, it waits ahead of all others, and all its tokens are recomputed, except a prompt that other running
 //   sequences hold. No sequence enters in that step: the preempted one does not fit, and no other overtakes it.

@@ -40,10 +40,10 @@ std::size_t count_first_fit_decreasing(std::vector<std::int64_t> lengths, std::i
 /// remaining ones. REQUIRES: sequences >= 1.
 Assignment by_count(std::size_t count, std::size_t sequences);
 
-/// Makes exactly `parts` micro-batches with about the same tokens: in descending order of length, each sequence goes to
-/// the micro-batch with the fewest tokens (ties: the one that got its first sequence earlier). The largest micro-batch
-/// has at most 4/3 - 1 / (3 parts) times the tokens of the largest one in an optimal split (Graham, Bounds on
-/// Multiprocessing Timing Anomalies, 1969).
+/// Makes exactly `parts` micro-batches with about the same number of tokens: in descending order of length, each
+/// sequence goes to the micro-batch with the fewest tokens (ties: the one that got its first sequence earlier). The
+/// largest micro-batch has at most 4/3 - 1 / (3 parts) times the tokens of the largest one in an optimal split (Graham,
+/// Bounds on Multiprocessing Timing Anomalies, 1969).
 ///
 /// Returns the micro-batches in descending order of tokens (ties: the smaller first id), each with its sequences in
 /// descending order of length. If there are fewer sequences than micro-batches, the last micro-batches are empty.

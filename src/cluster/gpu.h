@@ -47,10 +47,10 @@ std::vector<std::string_view> gpu_names();
 /// sparsity; if a data sheet has only the sparse value, it is halved. Links are those of the SXM or OAM board in an
 /// 8-GPU server: the sum of all NVLink or Infinity Fabric links in one direction.
 ///
-/// A GB200 or GB300 is one of the two GPUs of a superchip, so it has half of the superchip's link to the CPU. The GPUs
-/// of names with PCIe, L, A10, A30, A6000 or RTX have only PCIe links. The maker of H20-141 states no bandwidth of its
-/// memory, so it is assumed to equal H200's. The memory bandwidth of B200 is 7.7 TB/s, computed from the bus that the
-/// driver reports, not the data sheet's 8 TB/s (pull request 4002 of pytorch/ao).
+/// A GB200 or GB300 is one of the two GPUs of a superchip, so it has half of the superchip's link to the CPU. The PCIe
+/// variants of A100 and H100, L4, L20, L40, L40S, A10, A30, A6000 and the RTX GPUs have only PCIe links. The maker of
+/// H20-141 states no memory bandwidth, so it is assumed to equal H200's. The memory bandwidth of B200 is 7.7 TB/s,
+/// computed from the bus that the driver reports, not the data sheet's 8 TB/s (pull request 4002 of pytorch/ao).
 base::Result<Gpu> find_gpu(std::string_view name);
 
 }  // namespace dovetail::cluster

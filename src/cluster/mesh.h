@@ -33,9 +33,9 @@ std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices = 1,
 /// Whether the mesh has devices, all in the cluster, and either lies inside one node or consists of whole nodes.
 bool is_sound(const Cluster& cluster, const Mesh& mesh);
 
-/// Whether a plan that no search produced may use the mesh. It must be sound, or consist of whole nodes plus the first
-/// devices of the next node or the last devices of the previous node. Costs assume that every node contributes as many
-/// devices as the node that contributes the fewest.
+/// Whether a plan may use the mesh. It must be sound, or consist of whole nodes plus the first devices of the next node
+/// or the last devices of the previous node; searches try only sound meshes. Costs assume that every node contributes
+/// as many devices as the node that contributes the fewest.
 bool is_usable(const Cluster& cluster, const Mesh& mesh);
 
 /// Whether the two meshes share a device.
