@@ -1,4 +1,4 @@
-// Line charts over one varied input as SVG.
+// SVG line charts of results over one varied input.
 #pragma once
 
 #include <cstddef>

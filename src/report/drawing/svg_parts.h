@@ -82,7 +82,8 @@ std::string svg_time_labels(const Picture& picture, const Frame& frame);
 /// Draws the legend of colors and patterns with the shares of idle time. Moves `y` below it.
 std::string svg_legend(const Picture& picture, double left, double right, double& y);
 
-/// Draws the counter of every lane over time. The lane with the highest peak is in front, and its peak is marked.
+/// Draws the lanes' counters over time. The lane with the highest peak is in front, and its peak is marked. The others
+/// are faint curves, or one band from their minimum to their maximum if there are many.
 std::string svg_memory(const Picture& picture, const Frame& frame);
 
 // An axis of a picture with its tick values.

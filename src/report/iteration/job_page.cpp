@@ -106,7 +106,7 @@ Figure iteration_figure(const answer::SimulationAnswer& simulated) {
                                  answer::seconds_text(simulation.closed.iteration_seconds));
   if (simulated.bound)
     note += fmt::format("; analytical lower bound{}: {}",
-                        simulated.plan.fusion.any() ? " for plans with no more fusion" : "",
+                        simulated.plan.fusion.any() ? " for plans that fuse no more than this one" : "",
                         answer::seconds_text(*simulated.bound));
   if (!simulation.iteration.steady) note += "; no steady state was reached";
   return {"iteration", answer::seconds_text(simulation.iteration_seconds), note};

@@ -18,9 +18,9 @@ std::vector<timeline::Track> tasks_of(const plan::Job& job);
 /// Returns the timeline of the simulated iteration.
 timeline::Timeline timeline_of(const answer::SimulationAnswer& simulated);
 
-/// Builds the page. Sections in order: the plan with its iteration time, gain and fit, the ranked plans, timeline with
-/// memory and its limit, activities, time use, idle time by cause, gain from stage fusion, migration thresholds,
-/// memory, and settings that are not modeled.
+/// Builds the page. Sections in order: plan (with iteration time, gain and fit), ranked plans, timeline (with memory
+/// and its limit), activities, time use, idle time by cause, gain from stage fusion, migration thresholds, memory, and
+/// settings that are not modeled.
 Page job_page(const answer::SimulationAnswer& simulated);
 
 /// Returns the chart of an iteration. If there are too many bars for a page, short neighboring bars are combined
@@ -31,10 +31,11 @@ Chart iteration_chart(timeline::Timeline timeline, std::string title);
 /// lane, counted as a single device. Waiting for launches counts as idle time, although bars include it in their work.
 /// `tasks` is indexed by Span::task.
 Breakdown use_breakdown(const simulate::Trace& trace, const std::vector<timeline::Track>& tasks);
-/// Breaks down idle time by cause, as a share of each row's total time. The lanes with the most idle time come first.
+/// Breaks down idle time by cause, as a share of each row's total time. The first row is for all devices together; then
+/// the lanes with the most idle time come first.
 Breakdown idle_use_breakdown(const simulate::Trace& trace, const std::vector<timeline::Track>& tasks);
 
-/// Returns a row per activity, in order of time, with simulated and analytical seconds. Rows link to the first bar of
+/// Returns a row per activity, in order of start, with simulated and analytical seconds. Rows link to the first bar of
 /// `timeline` that belongs to the activity.
 Table activity_table(const answer::SimulationAnswer& simulated, const timeline::Timeline& timeline);
 
@@ -43,8 +44,8 @@ Table activity_table(const answer::SimulationAnswer& simulated, const timeline::
 /// note explains why there are no variants.
 Table fusion_table(const answer::SimulationAnswer& simulated);
 
-/// Returns a row per task with a model: memory needed, usable and free, and its largest parts, on the device with the
-/// least free memory. Marks the task with the least free memory.
+/// Returns a row per task with a model, for the device with the least free memory: peak, usable and free memory, and
+/// the largest parts of the peak. Marks the task with the least free memory.
 Table memory_table(const answer::SimulationAnswer& simulated);
 
 /// Returns the ranked plans, the shown plan and, if there is one, the trainer's configuration, fastest first by the
@@ -82,7 +83,7 @@ Table not_modelled_table(const plan::Job& job);
 
 /// Explains briefly why `plan` is slower or faster than `other`: "idle time +1.9 s, actor_train +1.2 s (bubbles +0.9
 /// s)". Lists at most three reasons: the average device's idle time, the critical activities that differ most (fused
-/// activities count as one), and tasks that overlap in only one of the plans. If no activity differs, returns "no
+/// activities count as one), and the tasks whose overlap differs most. If there is no such reason, returns "no
 /// significant difference".
 std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
                             const planner::EstimatedPlan& other);

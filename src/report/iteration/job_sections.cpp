@@ -376,10 +376,9 @@ Table ranking_table(const answer::SimulationAnswer& simulated) {
   Table table;
   table.title = "Ranked plans";
   table.note = fmt::format(
-      "Ranked by the iteration time of the analytical model (from formulas, not simulated), fastest first. Its mean "
-      "prediction error is {}. The differences compare "
-      "each plan with the shown plan: idle time of the average device, the activities that differ most, with the main "
-      "cause of each, and tasks that overlap in only one of the plans.",
+      "Ranked by the iteration time of the analytical model (from formulas, not simulated), fastest first. The model's "
+      "mean prediction error is {}. The differences compare each plan with the shown plan: idle time of the average "
+      "device, the activities that differ most, with the main cause of each, and the tasks whose overlap differs most.",
       percent(simulated.scenario.software.efficiency.error));
   table.columns = {
       {"plan"},        {"placement", Align::left}, {"iteration"}, {"vs. shown"}, {"main differences", Align::left},

@@ -55,14 +55,15 @@ struct Alignment {
 };
 
 /// Aligns both timelines at an activity that they share. Does nothing if both have a fixed beginning, or if they share
-/// no activity. If both already begin with a shared activity, uses that one. Otherwise uses the first shared activity
-/// in workflow order if both timelines repeat, or else the first to run. Repeating timelines are rotated. Then the
-/// timeline whose activity is earlier is delayed. `activities` belong to `a` and `b`.
+/// no activity. If both already begin with a shared activity, uses that one. Otherwise, if both timelines repeat, uses
+/// the first shared activity in workflow order; if not, the shared activity that starts first in the timeline that does
+/// not repeat, or in `a` if neither does. Repeating timelines are rotated. Then the timeline whose activity is earlier
+/// is delayed. `activities` belong to `a` and `b`.
 Alignment align(const timeline::Timeline& a, const timeline::Timeline& b,
                 const std::array<TimelineActivities, 2>& activities);
 
-/// Describes the alignment in sentences for the chart's note, each with a leading space. If the timelines share no
-/// activity, says that they were not aligned. Otherwise empty if nothing was shifted.
+/// Describes the alignment in sentences for the chart's note, each with a leading space: how the timelines were
+/// shifted, or that they share no activity. Empty if they needed no shift, or if both have a fixed beginning.
 std::string alignment_note(const Alignment& alignment, const timeline::Timeline& a, const timeline::Timeline& b);
 
 }  // namespace dovetail::report

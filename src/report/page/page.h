@@ -24,7 +24,7 @@ struct Figure {
   std::string note;   ///< may be empty: "proven optimal"
 };
 
-/// A Gantt chart, with the curves of its drawn counters below it.
+/// A Gantt chart of a timeline, with the curves of its drawn_counters() below it.
 struct Chart {
   std::string title;
   std::string note;  ///< how to read the chart; may be empty

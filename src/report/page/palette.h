@@ -31,7 +31,8 @@ struct Ink {
 Color mix(Color from, Color to, int percent);
 /// Formats a color: "#1f77b4".
 std::string hex(Color color);
-/// Returns the nearest color of the 6 x 6 x 6 cube of 256-color terminals, or of their gray ramp for near-grays.
+/// Returns the number of the nearest color of 256-color terminals: of the 6 x 6 x 6 cube, or for near-grays of the gray
+/// ramp if that is nearer.
 int terminal_color(Color color);
 /// Whether white text reads better than black on `background`.
 bool is_dark(Color background);

@@ -43,8 +43,8 @@ struct RunReport {
 /// empty.
 Table sample_table(const std::vector<records::SampleRow>& samples);
 
-/// Builds the page: rewards and total time, curves with samples of the last iteration after the first two, timeline,
-/// time use, predicted and measured times, and each training phase of several ranks compared with its schedule.
+/// Builds the page: rewards and total time, two curves, samples of the last iteration, the other curves, timeline, time
+/// use, predicted and measured times, and each training phase of several ranks compared with its schedule.
 Page run_page(const RunReport& report);
 
 }  // namespace dovetail::report

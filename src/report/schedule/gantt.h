@@ -8,8 +8,8 @@
 namespace dovetail::report {
 
 /// Renders a self-contained SVG: lanes of bars colored by kind of work and model (see ink_of), labels if they fit,
-/// idle time by cause, time axis, legend, and each lane's counter over time with its peak marked. Bars narrower than
-/// half a pixel are merged, so the file stays small even with a million ops. Text is escaped.
+/// idle time by cause, time axis, legend, and the lanes' counters over time with the highest peak marked. Bars narrower
+/// than half a pixel are merged, so the file stays small even with a million ops. Text is escaped.
 std::string render_svg(const timeline::Timeline& timeline);
 
 /// Minimum width of a terminal chart.
@@ -25,7 +25,7 @@ struct TerminalStyle {
 };
 
 /// Renders one line per lane, a time axis and a legend. If several bars share a character, the one that fills most of
-/// it is drawn. No line is wider than `columns`.
+/// it is drawn. No line is wider than `columns`. REQUIRES: all work is pipeline ops.
 std::string render_terminal_gantt(const timeline::Timeline& timeline, const TerminalStyle& style);
 
 }  // namespace dovetail::report
