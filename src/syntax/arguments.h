@@ -47,8 +47,8 @@ struct Arguments {
 /// Returns the values that `words` give to `flags`, and the defaults of all other flags. A flag and its value have the
 /// form `--x value` or `--x=value`. A name may be shortened to an unambiguous prefix. If a flag occurs several times,
 /// the last occurrence wins. A word that starts with `-` is a flag, unless it is `-` alone, a negative number, or has a
-/// space before any `=`. Returns an Error at its place where argparse would stop: if a value is missing, has the wrong
-/// type or is not accepted, if a switch has a value, or if a prefix is ambiguous.
+/// space before any `=`. Returns an Error at the word at which argparse would stop: if a value is missing, has the
+/// wrong type or is not accepted, if a switch has a value, or if a prefix is ambiguous.
 base::Result<Arguments> parse_arguments(std::span<const Flag> flags, std::span<const Word> words,
                                         const std::vector<std::string>& sources);
 

@@ -61,7 +61,7 @@ class LengthDistribution {
   double expected_maximum(std::int64_t draws) const;
   /// Draws one length.
   std::int64_t draw(base::Random& random) const;
-  /// Draws independent lengths.
+  /// Draws `count` independent lengths.
   std::vector<std::int64_t> sample(std::size_t count, base::Random& random) const;
 
   friend bool operator==(const LengthDistribution& a, const LengthDistribution& b) { return a.points_ == b.points_; }
@@ -94,8 +94,8 @@ std::vector<LengthBin> length_bins(std::int64_t longest);
 LengthDistribution scaled(const LengthDistribution& lengths, double factor, std::int64_t cap = max_length);
 
 /// Returns the smallest factor, within 1 part in a million, for which the mean of scaled(lengths, factor, cap) is at
-/// least `mean` tokens. If scaling every length other than 0 to one token already yields such a mean, returns a factor
-/// that scales them so. nullopt if the cap prevents such a mean. REQUIRES: mean > 0.
+/// least `mean` tokens. If scaling every length other than 0 to one token already suffices, returns a factor that does
+/// so. nullopt if the cap prevents such a mean. REQUIRES: mean > 0.
 std::optional<double> factor_for_mean(const LengthDistribution& lengths, double mean, std::int64_t cap = max_length);
 
 /// Returns the factor for which the median of scaled(lengths, factor, cap) is `median` tokens, apart from rounding.

@@ -65,8 +65,8 @@ Result<std::size_t> choose_column(const std::vector<std::string_view>& names, st
   if (chosen.size() > 1 && !column.empty())
     return base::bad_input(fmt::format("the column {} appears twice; accepted: once", quote(column)));
   if (column.empty())
-    return base::bad_input(
-        fmt::format("no column, or more than one, looks like lengths; choose one with `column`; {}", accepted));
+    return base::bad_input(fmt::format(
+        "exactly one column must have `length` or `tokens` in its name, unless `column` chooses one; {}", accepted));
   return base::bad_input(
       fmt::format("there is no column {}{}; {}", quote(column), base::did_you_mean(column, names), accepted));
 }
@@ -95,7 +95,7 @@ Result<LengthDistribution> parse_csv_lengths(std::string_view content, const std
     if (row.size() != header.size())
       return base::error_at(
           row.front(), path,
-          fmt::format("the row has {} cells; accepted: {} (as in the first row)", row.size(), header.size()));
+          fmt::format("the number of cells is {}; accepted: {} (as in the first row)", row.size(), header.size()));
     const std::optional<std::int64_t> length = length_of(row[chosen].text);
     if (!length)
       return base::error_at(row[chosen], path,

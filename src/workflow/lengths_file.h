@@ -23,7 +23,7 @@ namespace dovetail::workflow {
 base::Result<LengthDistribution> read_lengths(const base::Node& node, std::string_view what,
                                               const std::string& directory);
 
-/// Reads a table of lengths in tokens, with one integer from 0 to max_length in each row. `path` is for messages.
+/// Reads a table with a length in tokens in each row, an integer from 0 to max_length. `path` is for messages.
 ///
 /// If the first non-blank character is `{`, the file is JSONL with an object on each line. Otherwise it is CSV with a
 /// header, or a single column of numbers without one. `column` names the column (CSV) or key (JSONL). If `column` is

@@ -248,8 +248,8 @@ Result<Workload> read_workload(const Node& node, const std::string& directory) {
   if (const auto cap = node.find("sequence_cap")) DOVETAIL_CHECK(read_sequence_cap(*cap, workload));
   if (workload.max_sequence() > max_length)
     return response_length.error(
-        fmt::format("prompts of up to {} tokens and responses of up to {} exceed {} together; accepted: at most {}",
-                    workload.prompt_length.longest(), workload.response_length.longest(), max_length, max_length));
+        fmt::format("a prompt has up to {} tokens and its response up to {}; accepted: at most {} together",
+                    workload.prompt_length.longest(), workload.response_length.longest(), max_length));
   DOVETAIL_TRY(workload.prompts, base::read_integer(prompts, "`prompts`", 1, max_sample_count));
   DOVETAIL_CHECK(
       read_optional(node, "samples_per_prompt", 1, max_sample_count / workload.prompts, workload.samples_per_prompt));

@@ -128,12 +128,15 @@ TEST(LengthTable, ReportsMistakesInCsv) {
   EXPECT_EQ(table_error("id,length\na,5.5\n"), "l:2:3: the length is `5.5`" + accepted);
   EXPECT_EQ(table_error("id,length\na,\n"), "l:2:3: the length is ``" + accepted);
   EXPECT_EQ(table_error("id,length\na,16777217\n"), "l:2:3: the length is `16777217`" + accepted);
-  EXPECT_EQ(table_error("id,length\na\n"), "l:2:1: the row has 1 cells; accepted: 2 (as in the first row)");
-  EXPECT_EQ(table_error("a,b\n1,2\n"),
-            "l:1:1: no column, or more than one, looks like lengths; choose one with `column`; accepted: one of a, b");
-  EXPECT_EQ(table_error("prompt_tokens,response_tokens\n1,2\n"),
-            "l:1:1: no column, or more than one, looks like lengths; choose one with `column`; accepted: one of "
-            "prompt_tokens, response_tokens");
+  EXPECT_EQ(table_error("id,length\na\n"), "l:2:1: the number of cells is 1; accepted: 2 (as in the first row)");
+  EXPECT_EQ(
+      table_error("a,b\n1,2\n"),
+      "l:1:1: exactly one column must have `length` or `tokens` in its name, unless `column` chooses one; accepted: "
+      "one of a, b");
+  EXPECT_EQ(
+      table_error("prompt_tokens,response_tokens\n1,2\n"),
+      "l:1:1: exactly one column must have `length` or `tokens` in its name, unless `column` chooses one; accepted: "
+      "one of prompt_tokens, response_tokens");
   EXPECT_EQ(table_error("prompt,response\n1,2\n", "responses"),
             "l:1:1: there is no column `responses`; did you mean 'response'?; accepted: one of prompt, response");
   EXPECT_EQ(table_error("n,n\n1,2\n", "n"), "l:1:1: the column `n` appears twice; accepted: once");
@@ -145,8 +148,10 @@ TEST(LengthTable, ReportsMistakesInJsonLines) {
   EXPECT_EQ(table_error("{\"n\": 5}\n\n{\"n\": \"5\"}\n"), "l:3:7: the length is the string `5`" + accepted);
   EXPECT_EQ(table_error("{\"n\": 5}\n{\"m\": 5}\n"), "l:2:1: the object needs the key `n`");
   EXPECT_EQ(table_error("{\"n\": 5}\n[5]\n"), "l:2:1: the line is a list; accepted: a JSON object on each line");
-  EXPECT_EQ(table_error("{\"n\": 5, \"m\": 1}\n"),
-            "l:1:1: no column, or more than one, looks like lengths; choose one with `column`; accepted: one of n, m");
+  EXPECT_EQ(
+      table_error("{\"n\": 5, \"m\": 1}\n"),
+      "l:1:1: exactly one column must have `length` or `tokens` in its name, unless `column` chooses one; accepted: "
+      "one of n, m");
   EXPECT_EQ(table_error("{\"n\": 5}\n", "m"), "l:1:1: there is no column `m`; did you mean 'n'?; accepted: one of n");
   EXPECT_EQ(table_error("{\"text\": \"a\"}\n"),
             "l:1:1: the object has no key with a number; accepted: a key with the length");

@@ -254,8 +254,9 @@ TEST(ReadWorkload, ReportsMistakes) {
   EXPECT_EQ(workload_error("prompts: 1"),
             "job.yaml:1:11: the workload needs the key `prompt_length`; accepted: a number of tokens, or statistics of "
             "the lengths");
-  EXPECT_THAT(workload_error("prompts: 1, prompt_length: 2, response_length: 16777215"),
-              testing::HasSubstr("prompts of up to 2 tokens and responses of up to 16777215 exceed 16777216 together"));
+  EXPECT_THAT(
+      workload_error("prompts: 1, prompt_length: 2, response_length: 16777215"),
+      testing::HasSubstr("a prompt has up to 2 tokens and its response up to 16777215; accepted: at most 16777216"));
   EXPECT_EQ(workload_error("prompts: 16777216, prompt_length: 100, response_length: 100000"),
             "job.yaml:1:21: an iteration processes 1.68e+12 tokens (samples: 16777216, tokens of each: 100100, epochs: "
             "1); accepted: at "

@@ -86,7 +86,7 @@ struct ShellFrame {
   std::vector<EarlyExit> early_exits;
 };
 
-/// A decision that depended on the defaults of variables.
+/// A decision that depended on the defaults of unset variables.
 struct ShellDecision {
   Place place;
   std::vector<std::string> defaulted;
@@ -174,7 +174,7 @@ struct ParameterValue {
   const WordParts* operand = nullptr;  ///< operand to expand instead; null: use `words`
 };
 ParameterValue parameter_value(Shell& shell, const WordPart& part);
-/// Returns the variable, set by the script or the environment, or null.
+/// Returns the variable as set by the script or the given environment; null if neither sets it.
 const Variable* find_variable(const Shell& shell, const std::string& name);
 /// Returns the unknown value of a variable that neither the script nor the given environment sets.
 Text unset_text(const Shell& shell, const std::string& name, const Place& place);
