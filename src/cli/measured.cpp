@@ -43,7 +43,8 @@ base::Status check_follow(const MeasuredArguments& arguments) {
 
 base::Status check_measured(const MeasuredArguments& arguments) {
   if (arguments.name && !base::is_name(*arguments.name))
-    return base::bad_input(fmt::format("--name {} must not contain control characters", base::quote(*arguments.name)));
+    return base::bad_input(
+        fmt::format("--name must be non-empty without control characters, got {}", base::quote(*arguments.name)));
   if (arguments.every && !arguments.follow) return base::bad_input("--every needs --follow");
   if (arguments.follow) DOVETAIL_CHECK(check_follow(arguments));
   if (!arguments.output) return {};

@@ -137,7 +137,7 @@ void add_problem(CLI::App& program, Action& action) {
                   "  dovetail problem --from examples/timings.csv --microbatches actor=64 \\\n"
                   "    --microbatches critic=32 -o problem.yaml\n\n"
                   "The CSV has the columns model,stage,op,seconds[,activation_bytes]. If an op has several rows,\n"
-                  "their median counts.");
+                  "the median is used.");
   add_text_option(*command, "PROBLEM", arguments->source, " ", "problem file, bundled instance, or '-' for stdin");
   add_text_option(*command, "--from", arguments->timings, "FILE", "CSV file of measured times");
   add_name_list(*command, "--microbatches", arguments->microbatches, "NAME=N",

@@ -116,8 +116,8 @@ base::Status check_prefix(const std::string& prefix) {
   std::error_code none;
   if (prefix.empty() || prefix.back() == '/' || is_standard_output(prefix) ||
       std::filesystem::is_directory(prefix, none))
-    return base::bad_input(fmt::format(
-        "-o {} is not a file name prefix; for example, the prefix run writes run.A.plan.json", base::quote(prefix)));
+    return base::bad_input(fmt::format("-o {} is not a file name prefix; for example, -o run writes run.A.plan.json",
+                                       base::quote(prefix)));
   return check_output_path(plan_path(prefix, 0));
 }
 
