@@ -74,7 +74,7 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
 /// Sets `action` to `run` when the command line selects `command`.
 void set_action(CLI::App& command, Action& action, Action run);
 
-/// Splits `text` at each separator. An empty string yields one empty part.
+/// Splits `text` at each separator. An empty string yields one empty part. A separator at the end adds no part.
 std::vector<std::string> split(const std::string& text, char separator);
 
 }  // namespace dovetail::cli

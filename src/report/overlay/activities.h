@@ -15,7 +15,7 @@
 
 namespace dovetail::report {
 
-/// Work that begins and ends as a unit across all rows.
+/// Work that begins and ends as a unit across all lanes.
 struct TimelineActivity {
   std::string name;  ///< name of the activity (see activity_name)
   /// Start of the first bar. In a repeating timeline, an activity may wrap around the end of the repeating part. Its

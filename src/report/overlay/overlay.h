@@ -19,10 +19,10 @@ struct NamedTimeline {
 };
 
 /// Builds a page that compares two timelines: one chart with each lane of `b` below its lane of `a`, and tables of the
-/// differences by bar, activity and lane. Rows are split so that each covers the same devices in both timelines. Unless
-/// both have a fixed beginning, they are aligned at an activity that they share (see align). The chart's note says how.
-/// If only one timeline is in ticks, a tick is shown as a microsecond. Bars known only by name get the kind of equally
-/// named bars of the other timeline.
+/// differences by bar, activity and lane. Lanes are split so that each covers the same devices in both timelines.
+/// Unless both timelines have a fixed beginning, they are aligned at an activity that they share (see align). The
+/// chart's note says how. If only one timeline is in ticks, a tick is shown as a microsecond. Bars known only by name
+/// get the kind of equally named bars of the other timeline.
 Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title);
 
 /// Two timelines with their matched lanes and bars.
@@ -49,7 +49,7 @@ Table activity_differences(const Overlay& overlay);
 /// chart.
 Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& number_of_a);
 
-/// Lists busy time, last end and bar counts of the matched rows.
+/// Lists busy time, last end and bar counts of the matched lanes.
 Table lane_differences(const Overlay& overlay);
 
 }  // namespace dovetail::report

@@ -1,4 +1,4 @@
-// Matching rows and bars of two timelines, and the joined timeline. Private to report.
+// Matching lanes and bars of two timelines, and the joined timeline. Private to report.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Timelines rebuilt from segments of their bars: rows split, times rotated or delayed. Private to report.
+// Timelines rebuilt from segments of their bars: lanes split, times rotated or delayed. Private to report.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ bool is_idle_bar(const timeline::Timeline& timeline, std::size_t bar);
 timeline::Timeline rebuild(const timeline::Timeline& timeline, const std::vector<SegmentLane>& lanes);
 
 /// Returns the end of the repeating part of a timeline. Only the hand-over of the whole iteration may follow it: a last
-/// bar of kind hand_over without a task, on every row of devices. Without such bars, returns the end of the timeline.
+/// bar of kind hand_over without a task, on every lane of devices. Without such bars, returns the end of the timeline.
 base::Ticks cycle_end(const timeline::Timeline& timeline);
 
 /// Rotates a repeating timeline so that it begins at time `begin`. The part before `begin` moves to the end of the
@@ -45,9 +45,9 @@ bool is_same_work(const timeline::Timeline& timeline, std::size_t bar, std::size
 /// Returns the timeline with all times increased by `by`.
 timeline::Timeline shifted(timeline::Timeline timeline, base::Ticks by);
 
-/// Splits each row of devices of `timeline` by the rows of `other`, so that each row has the same devices in both
-/// timelines or is in only one of them. If all rows are rows of devices, they are sorted by their first device. Two
-/// timelines that are split by each other have the same rows.
+/// Splits each lane of devices of `timeline` by the lanes of `other`, so that each lane has the same devices in both
+/// timelines or is in only one of them. If all lanes are of devices, they are sorted by their first device. Two
+/// timelines that are split by each other have the same lanes of the devices that they share.
 timeline::Timeline divide_rows(const timeline::Timeline& timeline, const timeline::Timeline& other);
 
 }  // namespace dovetail::report
