@@ -75,7 +75,7 @@ int main(int count, char** arguments) {
   double speed = 1;
   bench::Arguments parser(
       "Measures makespans of schedules on ranks that are threads with waiting ops, relative to the plan.");
-  parser.number("--runs", runs, "runs of each schedule, of which the median counts", 1, 1000);
+  parser.number("--runs", runs, "runs of each schedule; the median is reported", 1, 1000);
   parser.number("--microbatches", microbatches, "micro-batches of each model", 1, 1000);
   parser.number("--speed", speed, "factor by which ops are shorter", 0.01, 1000.0);
   if (const auto code = parser.parse(count, arguments)) return *code;

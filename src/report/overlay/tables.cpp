@@ -125,7 +125,10 @@ Table activity_differences(const Overlay& overlay) {
   for (const TimelineActivity& activity : overlay.activities[1].activities)
     if (!find_activity(overlay.activities[0], activity.name))
       table.rows.push_back(activity_row(overlay, activity.name));
-  table.rows.resize(std::min(table.rows.size(), max_listed));
+  if (table.rows.size() > max_listed) {
+    table.note += fmt::format(" The first {} of {} activities are listed.", max_listed, table.rows.size());
+    table.rows.resize(max_listed);
+  }
   return table;
 }
 
