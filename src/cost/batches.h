@@ -30,9 +30,9 @@ struct Batch {
 Batch batch_of(double sequences, const workflow::LengthDistribution& lengths);
 
 /// Returns the distribution of prompt length plus response length. Each prompt length is added to the response length
-/// at the same quantile. In fact, prompt and response lengths are hardly correlated, but the difference is small,
-/// because prompts are short compared with responses. The sums are capped at Workload::sequence_cap, or at
-/// workflow::max_length if that is 0.
+/// at the same quantile. In fact, prompt and response lengths are hardly correlated, but the error is small, because
+/// prompts are short compared with responses. The sums are capped at Workload::sequence_cap or, if the cap is 0, at
+/// workflow::max_length.
 workflow::LengthDistribution integer_lengths(const workflow::Workload& workload);
 
 using plan::MicroBatching;
@@ -40,13 +40,13 @@ using plan::MicroBatching;
 /// Returns a limit of tokens or sequences as an integer: rounded down, at most 10^15.
 std::int64_t integer_limit(double limit);
 
-/// Returns the number of micro-batches of `sequences` sequences with these lengths, at least 1.
-/// - With a fixed count: that count, but at most the number of groups (see below).
-/// - With a token limit: the number of bins in first-fit decreasing packing of lengths at evenly spaced quantiles. At
-///   most 256 lengths are packed; for more sequences, the result is scaled up. A sequence longer than the limit gets
+/// Returns the number of micro-batches of `sequences` sequences with these lengths, at least 1. Groups of `together`
+/// sequences with similar lengths stay in one micro-batch.
+/// - With a fixed count: that count, but at most the number of groups.
+/// - With a token limit: the number of bins in first-fit decreasing packing of groups, with lengths at evenly spaced
+///   quantiles. At most 256 groups are packed; for more, the result is scaled up. A group longer than the limit gets
 ///   its own micro-batch.
-/// - With a sequence limit: the number of sequences divided by the limit, rounded up.
-/// - Each group of `together` sequences, of similar lengths, counts as one sequence of their total length.
+/// - With a sequence limit: the number of groups divided by limit / `together`. Both quotients are rounded up.
 double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences,
                            const MicroBatching& micro_batching, int together = 1);
 

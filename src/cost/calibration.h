@@ -6,8 +6,8 @@
 //     + prior * sum over unknowns of ln(value / start)^2
 //
 // with e = ln(predicted / measured). Errors are not squared, so that one outlier does not dominate, and errors below
-// the measurement noise count little. The second term, the penalty, keeps constants that the measurements do not
-// determine near their start.
+// the measurement noise count little. The second term, the penalty, keeps constants near their start unless the
+// measurements determine them.
 //
 // Unknowns are positive and bounded. The search is the simplex method of Nelder and Mead (A simplex method for function
 // minimization, 1965) over value / start. It restarts from its own best point with a new simplex, and from random
@@ -32,7 +32,7 @@ struct Candidate {
   std::vector<double> workload;
 };
 
-/// A member of Candidate to fit, within bounds. REQUIRES: 0 < low <= high.
+/// A value in Candidate to fit, within bounds. REQUIRES: 0 < low <= high.
 struct Unknown {
   std::string name;
   double low = 0;
@@ -53,7 +53,7 @@ struct MeasuredSeconds {
   double weight = 1;  ///< weight in the objective; 0: reported, but not fitted
 };
 
-/// A measured run.
+/// A measured run, with a function that predicts its times.
 struct CalibrationRow {
   std::string name;
   std::string group;                      ///< rows of one group, such as a model or a sweep, are left out together

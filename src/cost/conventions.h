@@ -11,9 +11,9 @@
 
 namespace dovetail::cost {
 
-/// Properties of a framework that determine its memory: the tensors its code keeps, and their types. Three numbers,
-/// marked "fitted", come from measured runs instead (docs/accuracy.md). Per-run choices such as ZeRO or recomputation
-/// are in llm::Layout.
+/// Properties of a framework, mainly those that determine its memory: the tensors its code keeps, and their types.
+/// Three numbers, marked "fitted", come from measured runs instead (docs/accuracy.md). Per-run choices such as ZeRO or
+/// recomputation are in llm::Layout.
 struct Conventions {
   std::string name;
   std::string description;  ///< framework, settings and source
@@ -31,8 +31,8 @@ struct Conventions {
   bool keeps_gradient_shards = false;
   /// The vocabulary is padded to a multiple of this number times the tensor-parallel ranks.
   std::int64_t vocabulary_multiple = 1;
-  /// Bytes of an element of dummy weight gradients, one for each weight shape of a layer; 0: none. Transformer Engine
-  /// returns these to autograd, because it adds the real gradients to the gradient buffer itself.
+  /// Bytes of an element of dummy weight gradients, which exist once for each weight shape of a layer; 0: none.
+  /// Transformer Engine returns them to autograd, because it adds the real gradients to the gradient buffer itself.
   int dummy_gradient_bytes = 0;
 
   // Bytes per parameter that determine training time.
@@ -122,7 +122,7 @@ struct Conventions {
   double memory_error = 0;
 };
 
-/// Returns whether head and loss are one kernel, so that full logits never exist, and the backward repeats the head's
+/// Returns whether head and loss are one kernel, so that full logits never exist and the backward repeats the head's
 /// products.
 inline bool has_head_in_loss(const Conventions& conventions) {
   return conventions.logit_tokens > 0 || conventions.logit_entries > 0;
@@ -131,8 +131,8 @@ inline bool has_head_in_loss(const Conventions& conventions) {
 /// Returns the names of the bundled conventions.
 std::vector<std::string_view> conventions_names();
 
-/// Returns the bundled conventions of that name. For an unknown name, returns an Error without position that suggests
-/// the nearest names and lists all.
+/// Returns the bundled conventions of that name. For an unknown name, returns an Error without a position that suggests
+/// the nearest name and lists all.
 base::Result<Conventions> find_conventions(std::string_view name);
 
 /// A trainer's support for one kind of parallelism.

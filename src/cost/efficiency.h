@@ -56,7 +56,7 @@ struct Efficiency {
 /// Returns the names that find_efficiency accepts: "GPU/software", and "assumed" for the defaults.
 std::vector<std::string_view> efficiency_names();
 
-/// Returns the bundled set of that name. For an unknown name, returns an Error that suggests the nearest name and lists
+/// Returns the bundled set of that name. For an unknown name, returns an Error that suggests up to two names and lists
 /// all. The values come from `dovetail_accuracy` (bench/accuracy.cpp), which fits them, and from `dovetail calibrate`
 /// for runs of dovetail-train. docs/accuracy.md lists the measurements of each fit and its error.
 base::Result<Efficiency> find_efficiency(std::string_view name);

@@ -42,7 +42,7 @@ ModelFacts facts_of(const llm::Transformer& model);
 double decode_flops(const ModelFacts& facts, double sequences, double context);
 
 /// Returns the number of weights that a decode step of `sequences` tokens reads: all except the embedding and the
-/// experts that no token is routed to. With even routing an expert is missed with probability
+/// experts that no token is routed to. With even routing, an expert is missed with probability
 /// (1 - active / count)^sequences (docs/facts.md#decode-step).
 double touched_parameters(const ModelFacts& facts, double sequences);
 
@@ -62,7 +62,7 @@ struct StageLayers {
 StageLayers layers_of_stage(const ModelFacts& facts, const llm::Layout& layout, int stage);
 
 /// Parameters of the largest rank of a stage under tensor and expert parallelism, before ZeRO. Vectors that tensor
-/// parallelism does not split are neglected.
+/// parallelism does not split count as split.
 struct RankParameters {
   double shared = 0;  ///< parameters replicated on all ranks of a data x context group
   double routed = 0;  ///< parameters of its routed experts

@@ -36,9 +36,9 @@ std::vector<double> lengths_on_grid(const workflow::LengthDistribution& lengths)
 ///
 /// If the sequences fit in the slots, none waits, and the tail follows the lengths' survival function, in 200
 /// stretches. Otherwise completions form a renewal process (Feller, An Introduction to Probability Theory, volume 2,
-/// chapter XI). Their expected number is computed on lengths_on_grid. A wave is as many completions as there are
-/// slots. Each wave after the third takes as many steps as the mean length, which is the limit of the renewal process.
-/// The stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >= 1.
+/// chapter XI). Their expected number is computed on lengths_on_grid. A wave is the time in which as many sequences end
+/// as there are slots. Each wave after the third takes as many steps as the mean length, which is the limit of the
+/// renewal process. The stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >= 1.
 Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double sequences, double places);
 
 using batching::cache_block;
@@ -58,9 +58,9 @@ struct CacheWork {
 /// - Each step adds a token to every running sequence. If the cache overflows, the sequence that entered last is
 ///   preempted. It moves to the head of the queue, and its tokens are recomputed when it enters again.
 /// - At least one sequence runs, even if the cache is too small for it.
-/// - A wave is the time in which as many sequences end as run at the start. Waves after the third repeat the third.
 ///
-/// The stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >= 1.
+/// A wave is the time in which as many sequences end as run at the start. Waves after the third repeat the third. The
+/// stretches together decode sequences * mean length tokens. REQUIRES: sequences > 0, places >= 1.
 Occupancy cache_occupancy_of(const workflow::LengthDistribution& lengths, const CacheWork& work);
 
 }  // namespace dovetail::cost

@@ -15,7 +15,7 @@ namespace dovetail::cost {
 struct PassSeconds {
   double compute = 0;
   double communication = 0;
-  double launch = 0;  ///< kernel launches that are not hidden by compute and communication
+  double launch = 0;  ///< kernel launches that compute and communication do not hide, and overhead of the pass
 
   double sum() const { return compute + communication + launch; }
   PassSeconds& operator+=(const PassSeconds& other);
@@ -34,8 +34,8 @@ struct PassSeconds {
 ///   (Efficiency::slot). A layer with experts adds Efficiency::expert_launch, because the host waits for the counts of
 ///   routed tokens before it launches the products of the experts.
 ///
-/// Measured layers (ModelFacts::profiles) replace compute and launch. They are looked up at the micro-batch's number of
-/// tokens and token-weighted mean length (squares / count).
+/// Measured layers (ModelFacts::profiles) replace compute and launch, except Efficiency::slot. They are looked up at
+/// the micro-batch's number of tokens and token-weighted mean length (squares / count).
 PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                          const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 

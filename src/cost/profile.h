@@ -20,8 +20,8 @@
 //       precision: bf16           # of the measured computation: bf16, fp16 or fp32; default: matches every job
 //       embedding: {tokens: [2048, 4096], forward: [1e-5, 2e-5], backward: [2e-5, 4e-5]}
 //       head: {tokens: [2048, 4096], forward: [0.001, 0.002], backward: [0.002, 0.004]}
-//       optimizer: 900GB/s        # its step moves 30 bytes per parameter
-//   links:                        # of a node's GPUs: work is message (the default) or all_reduce over `ranks` ranks
+//       optimizer: 900GB/s        # speed of a step that moves 30 bytes per parameter
+//   links:                        # within a node; work: message (the default) or all_reduce over `ranks` ranks
 //     - {work: message, bytes: [1024, 1048576], seconds: [4e-6, 1.2e-5]}
 //     - {work: all_reduce, ranks: 4, bytes: [1024, 1048576], seconds: [2e-5, 6e-5]}
 //   cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-80}   # lets a job use the file as its cluster
@@ -57,7 +57,7 @@ struct ProfilePoint {
   friend bool operator==(const ProfilePoint&, const ProfilePoint&) = default;
 };
 
-/// Points in ascending order of amount, all measured at one sequence length, or for decoding at one context length.
+/// Points in ascending order of amount, all measured at one sequence length (for decoding: one context length).
 struct ProfileCurve {
   double length = 0;
   std::vector<ProfilePoint> points;  ///< at least one
@@ -90,7 +90,7 @@ struct LayerProfile {
   int tensor = 1;
   int expert = 1;             ///< expert-parallel degree
   bool with_experts = false;  ///< whether the layer has experts
-  ProfileTable forward;       ///< of one layer, without collectives
+  ProfileTable forward;       ///< forward of one layer, without collectives
   ProfileTable backward;      ///< backward of one layer, without collectives and recomputation
   ProfileTable decode;        ///< a whole decode step of an instance, including collectives and sampling
   EndProfile embedding;       ///< embedding, for models with the same vocabulary

@@ -29,9 +29,9 @@ struct TrainingPasses {
 };
 
 /// Returns the passes of the rank with the most tokens (slowest_share), for which the others wait in each mini-batch.
-/// Partial micro-batches count as full ones (count_whole_micro_batches). Under ZeRO 3, weights are gathered for each
-/// pass. Only the time by which gathering exceeds the computation counts. REQUIRES: llm::find_fault finds no fault in
-/// model and layout.
+/// The number of micro-batches is an integer (count_whole_micro_batches). Under ZeRO 3, each pass gathers weights, and
+/// the backward scatters gradients. Only the time by which this exceeds the computation counts. REQUIRES:
+/// llm::find_fault finds no fault in model and layout.
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 /// Returns the passes of `micro_batches` micro-batches that all equal `micro_batch`.
@@ -61,7 +61,8 @@ struct TrainingSeconds {
 /// share the host's memory bandwidth. This bandwidth is assumed, not measured: 120 GB/s, about half of the published
 /// figure for two processors with six channels of DDR4-2666. The 16-bit weights then return to the device. Before the
 /// step, the gradients move to the host in 16 bits. This time counts unless they move during the backward
-/// (Stepping::gradients_follow). The device updates its own part before that.
+/// (Stepping::gradients_follow). The device does not update its own part at the same time, so the times of host and
+/// device add up.
 ///
 /// REQUIRES: llm::find_fault finds no fault in model and layout.
 TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,

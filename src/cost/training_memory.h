@@ -3,7 +3,7 @@
 // A stage always stores weights, optimizer state and the activations of its micro-batches in flight. It also stores
 // gradients, except in a step with one micro-batch if each step allocates them (Conventions::transient_gradients). The
 // peak adds the memory of one of two moments, whichever needs more: the loss of a micro-batch on the last stage, when
-// its logits exist, and the backward of a layer, when gradients of activations and recomputed activations exist.
+// its logits exist, or the backward of a layer, when gradients of activations and recomputed activations exist.
 // Framework properties are in conventions.h, comparisons with measured runs in docs/accuracy.md. Memory outside the
 // framework's allocator, such as the CUDA context and NCCL, is not included.
 //
@@ -22,7 +22,7 @@
 //
 // That is 12h + 4 kv + 6f bytes with gating and q = h. arXiv 2205.05198 derives the same for GPT. Tensor parallelism
 // splits all inputs except the four of size h, and sequence parallelism splits these, too. Flash attention stores no
-// scores, only the logarithm of their sum for each head, in fp32.
+// scores, only the logarithm of the sum of their exponentials for each head, in fp32.
 #pragma once
 
 #include <cstdint>
@@ -89,8 +89,8 @@ struct MemoryParts {
 };
 
 /// Returns the memory of the largest rank of stage `stage` between steps: weights, optimizer and permanent gradients.
-/// `workspace` includes dummy gradients, the bucket of ZeRO and overhead. Without sharding, each other part is its
-/// bytes per parameter times the parameters in llm::tensors_of_rank of the padded model.
+/// Without sharding, each of these is its bytes per parameter times the number of parameters that have it
+/// (llm::tensors_of_rank of the padded model). `workspace` includes dummy gradients, the bucket of ZeRO and overhead.
 MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions,
                           int stage);
 
