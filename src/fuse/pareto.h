@@ -36,9 +36,10 @@ struct PointBounds {
   base::Memory peak;     ///< lower bound for schedules with at most the same makespan
 };
 
-/// Returns the best bounds for `solution` that follow from `bounds` (of its problem), its proven_makespan and
-/// proven_peak, peak_activation_bound and makespan_bound, each within the limits of `proof`. The makespan bound also
-/// excludes deadlines for which peak_activation_bound without a search (work 0) proves a larger peak.
+/// Returns the best bounds for `solution` from these sources: `bounds` (of solution.problem), solution.proven_makespan
+/// and solution.proven_peak, and peak_activation_bound and makespan_bound, each within the limits of `proof`. The
+/// makespan bound also excludes deadlines for which peak_activation_bound without a search (work 0) proves a larger
+/// peak.
 PointBounds point_bounds(const Solution& solution, const Bounds& bounds, const BoundOptions& proof);
 
 /// One step of a curve of lower bounds on the peak. Schedules that end before the makespan of the next step have a peak

@@ -35,7 +35,7 @@ constexpr Solver direct_list[] = {
     {.name = "chimera", .summary = "two equal pipelines in opposite directions, merged", .solve = solve_chimera},
     {.name = "fused-1f1b", .summary = "1f1b of all models at once, without barriers", .solve = solve_fused_1f1b},
     {.name = "greedy",
-     .summary = "greedy algorithm of RLHFuse: earliest start first, then the first model",
+     .summary = "greedy algorithm of RLHFuse: earliest start, without delaying the first model",
      .solve = solve_greedy},
     {.name = "list",
      .summary = "list scheduling: best of a grid of priorities and in-flight caps",

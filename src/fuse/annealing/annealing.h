@@ -26,8 +26,8 @@ struct AnnealingParameters {
   AnnealingPass memory;
 };
 
-/// Returns the parameters of FlexFusion's parallel_driver if `problem` equals one of the twelve bundled instances,
-/// otherwise nullopt.
+/// Returns the parameters of FlexFusion's parallel_driver if `problem` equals one of the bundled instances exp0 to
+/// exp11, otherwise nullopt.
 std::optional<AnnealingParameters> published_parameters(const pipeline::Problem& problem);
 
 /// Returns parameters whose passes take `iterations` in total: three fifths for the latency pass, the rest for one run

@@ -62,9 +62,9 @@ struct BoundOptions {
 };
 
 /// Returns a lower bound on the peak activation of any schedule of `problem` with a makespan of at most `deadline`,
-/// independent of the problem's capacity. It is at least Bounds::peak_activation, and Memory::max() if it is proven
-/// that no schedule ends by then. Every bound is valid, but if a proof runs out of work, a later deadline may yield a
-/// larger bound than an earlier one.
+/// independent of the problem's capacity. The bound is at least Bounds::peak_activation; it is Memory::max() if it is
+/// proven that no schedule ends by `deadline`. Every bound is valid, but if a proof runs out of work, a later deadline
+/// may yield a larger bound than an earlier one.
 base::Memory peak_activation_bound(const pipeline::Problem& problem, base::Ticks deadline,
                                    const BoundOptions& options = {});
 

@@ -34,10 +34,10 @@ struct StageBounds {
 
 /// Returns the bounds for all stages of all pipelines, in file order. Each pipeline is considered alone on its devices,
 /// coupled only to the other replicas of its model. If the model splits its backward, the bounds are for I and W. They
-/// also hold for schedules with B, which count as I directly followed by W.
+/// also hold for schedules with B, because B counts as I directly followed by W.
 std::vector<StageBounds> position_bounds(const pipeline::Problem& problem);
 
-/// A job of a single machine: it cannot start before `head`, and needs at least `tail` after its end.
+/// A job of a single machine: it cannot start before `head`, and at least `tail` must pass after its end.
 struct Job {
   base::Ticks head;
   base::Ticks duration;

@@ -22,8 +22,8 @@ struct ExactClass {
   std::size_t first = 0;     ///< number of its first op; the others follow
   std::size_t count = 0;     ///< number of ops
 
-  /// Whether several inputs can be in transit to it at once: over edges with a lag, from several devices, or from one
-  /// op that feeds several ops.
+  /// Whether several inputs of the class can be in transit at once: over edges with a lag, from several devices, or
+  /// from one op that feeds several ops.
   bool awaits_several = false;
 };
 

@@ -91,7 +91,7 @@ class ExactSearch {
     friend auto operator<=>(const Child&, const Child&) = default;
   };
 
-  /// The remaining ops of a class: from `op` to before `end`.
+  /// The remaining ops of a class: from `op` to `end` - 1.
   struct MachineRow {
     std::size_t op = 0;
     std::size_t end = 0;

@@ -39,8 +39,8 @@ struct RampTask {
   std::vector<std::size_t> first;
   std::vector<std::int64_t> in_flight;  ///< [stage] number of micro-batches that may always be in flight
 
-  /// [device] limit on activation for forwards beyond `in_flight`. The activation then held and the activation reserved
-  /// for `in_flight` count toward it.
+  /// [device] limit for forwards beyond `in_flight`, on the sum of the activation that the device would hold and the
+  /// activation reserved for `in_flight`.
   std::vector<std::int64_t> headroom;
 };
 

@@ -29,8 +29,8 @@ struct PeakCyclesTask {
   std::int64_t target;                 ///< peak at which walkers may stop
   std::vector<std::int64_t> headroom;  ///< [device] limit on activation; empty: no limits
 
-  /// Called repeatedly during a cooling, with the index of a chain in this process and the chain of its walker, so that
-  /// the search can take over improvements.
+  /// Called repeatedly during a cooling, so that the search can take over improvements. `own` is the index of a chain
+  /// in this process, and `walker` is the chain of its walker.
   std::function<void(std::size_t own, const Chain& walker)> take_over;
   std::function<bool()> is_over;  ///< whether the cycles end; must return the same value in all processes
 };
@@ -46,7 +46,7 @@ class PeakCycles {
 
   /// Runs whole cycles while they end before `rounds` has done until() iterations, and calls `after_cycle` after each.
   /// If no whole cycle fits, runs one shorter cycle instead. Cycles get longer, also across calls, because the required
-  /// length is unknown. Returns the length of a cooling: the one in the next cycle, or the one in the shorter cycle.
+  /// length is unknown. Returns the length of the cooling in the next cycle or, if a shorter cycle ran, in that cycle.
   std::int64_t run(const std::function<std::int64_t()>& until, const std::function<void()>& after_cycle);
 
   /// Runs a cooling of `length` iterations of each walker from its start. `turn` selects the heat of each chain, and

@@ -1,9 +1,9 @@
 // A schedule that changes by swaps of adjacent ops on a device: a disjunctive graph with the longest paths before and
 // after every op.
 //
-// Swapping two adjacent ops changes only the paths through them. So whether the new makespan stays within a limit
-// follows in constant time from the heads and tails of the ops just before and after the two ops. A rejected swap needs
-// no update. A swap that is made updates only the ops whose paths it changes. Memory depends only on the order: a swap
+// Swapping two adjacent ops changes only the paths through them. So the heads and tails of the ops just before and
+// after the two ops show in constant time whether the new makespan stays within a limit. A rejected swap needs no
+// update. A swap that is made updates only the ops whose paths it changes. Memory depends only on the order: a swap
 // changes only the memory level between the two ops. Source: neighborhoods for job shops (van Laarhoven, Aarts, Lenstra
 // 1992; Taillard 1994), extended by the memory level after each op.
 #pragma once
@@ -45,8 +45,8 @@ class SwapWalk {
 
   /// Upper limit (exclusive) of the places of ops.
   std::uint32_t places() const { return static_cast<std::uint32_t>(level_.size() - 1); }
-  /// Maps uniform random bits to a uniform random place, using the upper half of the bits. It is the first place of a
-  /// swap if can_swap() allows it.
+  /// Maps uniform random bits to a uniform random place, using the upper half of the bits. can_swap() tells whether a
+  /// swap may start at this place.
   Place draw(std::uint64_t bits) const { return static_cast<Place>(((bits >> 32) * places()) >> 32); }
   int devices() const { return static_cast<int>(last_.size()); }
   int device(Place place) const { return device_[index(place)]; }
@@ -90,16 +90,17 @@ class SwapWalk {
     return trial;
   }
 
-  /// Whether every graph predecessor of the second op starts before the first op ends. If so, the swap makes no cycle
-  /// and delays the first op by little more than the duration of the second.
+  /// Whether the first op is not a graph predecessor of the second op, and all those predecessors start before the
+  /// first op ends. If so, the swap makes no cycle and delays the first op by little more than the duration of the
+  /// second.
   bool is_prompt(Place first) const {
     const std::size_t second = index(first) + 1;
     // Successors of the first op start after its end.
     const auto starts_before = [&](Place place) { return place != first && head(place) < end(first); };
     return starts_before(before_.first[second]) && (!has_more_ || starts_before(before_.second[second]));
   }
-  /// Whether the swap would make a cycle: a path leads from the first op to the second, other than their adjacency on
-  /// the device.
+  /// Whether the swap would make a cycle, because the graph has another path from the first op to the second than their
+  /// adjacency on the device.
   bool makes_cycle(Place first);
 
   /// Whether CutWalk applies: every op has at most one neighbor on each side in the graph, and no edge has a lag.
@@ -150,8 +151,8 @@ class SwapWalk {
   void find_makespan();
   template <bool more>
   void update(Place first, const Trial& trial);
-  /// Whether a path leads from the op at `near` to the one at near + step, other than their adjacency on the device. If
-  /// `step` is -1, time is reversed: tails are used in place of ends, and `near` is the second place of the swap.
+  /// Whether there is another path from the op at `near` to the one at near + step than their adjacency on the device.
+  /// If `step` is -1, time is reversed: tails are used in place of ends, and `near` is the second place of the swap.
   template <int step>
   bool is_cycle(Place near);
   std::vector<Place> topological_order() const;

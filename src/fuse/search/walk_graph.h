@@ -24,7 +24,7 @@ struct WalkEdge {
 /// predecessors or successors of an op that has more than two.
 struct WalkGraph {
   std::int32_t nodes = 0;
-  /// At most one incoming and one outgoing edge of a node has a lag, and that edge comes first.
+  /// Each node has at most one incoming and one outgoing edge with a lag. Edges with a lag come first.
   std::vector<WalkEdge> edges;
 };
 
@@ -118,7 +118,8 @@ class WalkFront {
     if constexpr (more) push_if(holds_second_[place], reach > begin(holds_second_[place]));
   }
 
-  /// Separate and static, so that the loop keeps this object's members in registers.
+  /// Doubles the buffer of the queue and returns its start. Separate and static, so that the loop keeps this object's
+  /// members in registers.
   [[gnu::noinline]] static Place* grown(std::vector<Place>& headroom) {
     headroom.resize(2 * headroom.size());
     return headroom.data();

@@ -52,7 +52,7 @@ struct alignas(apart) MakespanDescent {
 };
 
 /// Anneals the makespan by uniform random swaps of adjacent ops that are not alike. A swap that does not increase the
-/// makespan is accepted. Another swap is accepted with a probability that falls with the temperature.
+/// makespan is accepted. Any other swap is accepted with a probability that falls with the temperature.
 ///
 /// `capacity` ([device], in millionths of the memory unit) is empty if memory is unlimited. If descent.price is 0, no
 /// swap raises a memory level to more than the capacity. Otherwise, levels may exceed the capacity at that price, and
@@ -63,7 +63,7 @@ void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, st
 
 /// State of a descent of the peak at a deadline. The energy is the sum over all ops of the amount by which their memory
 /// levels exceed the cap; a swap changes one term. The cap is lowered by `step` whenever the energy is small compared
-/// with the temperature (in millionths).
+/// with the temperature. All are in millionths of the memory unit.
 struct alignas(apart) PeakDescent {
   Cooling cooling;
   std::int64_t deadline;

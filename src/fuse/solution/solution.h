@@ -41,13 +41,14 @@ constexpr auto names_of(Objective) {
   return std::array{base::EnumName{"makespan", Objective::makespan}, base::EnumName{"memory", Objective::memory}};
 }
 
-/// Options of a solver. Constructions use only the ranking options (objective, deadline, memory_cap) and cancellation.
+/// Options of a solver. Constructions use only the ranking options (objective, deadline, memory_cap) and cancellation;
+/// `pattern` also uses threads and time_limit_seconds.
 struct SolveOptions {
   Objective objective = Objective::makespan;
   /// Schedules that end by the deadline count as equally long, so their peak decides. Absent: no deadline.
   std::optional<base::Ticks> deadline;
   /// Weight w of robustness. The schedule is rated by (100 - w)% of its makespan plus w% of the 95th percentile of its
-  /// makespan when durations vary by up to 5%. 0: by the makespan only.
+  /// makespan when durations vary by up to 5%. 0: by the makespan alone.
   int robustness_percent = 0;
   const Solution* start = nullptr;  ///< schedule of the same problem to start from (any BackwardForm)
   std::uint64_t seed = 1;
@@ -84,7 +85,8 @@ struct SolveOptions {
   bool is_shared() const { return exchange && exchange->ranks > 1; }
 };
 
-/// Returns the estimated seconds that a search still takes, at most those that its time limit leaves after `seconds`.
+/// Returns `estimate`, the seconds that a search still needs, but at most the time that its time limit leaves after
+/// `seconds`.
 double limit_seconds_left(const SolveOptions& options, double estimate, double seconds);
 
 /// A schedule of `problem` that is valid, except that it may exceed the capacity: an order of the ops of `graph` and
