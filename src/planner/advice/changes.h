@@ -80,8 +80,8 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 ///   differs from the plan's, the best threshold;
 /// - if two trainings can be fused, the fusion with a real schedule; if they are fused, the unfused plan.
 ///
-/// `around` is the space_around() the plan. Fusions respect the job's settings. With OptionSet::real, fusions are not
-/// changed. If stopped, changes of tasks that were not examined completely are missing.
+/// `around` is the result of space_around() for the plan. Fusions respect the job's settings. With OptionSet::real,
+/// fusions are not changed. If stopped, changes of tasks that were not examined completely are missing.
 std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around,
                                OptionSet option_set = OptionSet::all);
 

@@ -13,10 +13,11 @@
 
 namespace dovetail::planner {
 
-/// Returns a change of one or more tasks that makes a plan fit. Repeatedly changes the task whose change leaves the
-/// least memory missing, until the plan fits. Then reverts the changes that were not needed, and replaces each
-/// remaining change with the fastest one that fits. First tries other settings, then other layouts on the same devices,
-/// then any mesh. nullopt if none of these makes the plan fit, or if stopped. `around` is the space_around() the plan.
+/// Returns a change of one or more tasks that makes a plan fit. Tries settings first, then also layouts on the same
+/// devices, then any mesh. Each time, repeatedly changes the task whose change leaves the least memory missing, until
+/// the plan fits. Then reverts the changes that were not needed, and replaces each remaining change with the fastest
+/// one that fits. nullopt if no attempt makes the plan fit, or if stopped. `around` is the result of space_around() for
+/// the plan.
 std::optional<Change> repair(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around);
 
 struct Explanation {

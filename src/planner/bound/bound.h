@@ -27,10 +27,10 @@
 // is therefore divided: the subset with the smallest bound is repeatedly cut in two by the number of devices of a task.
 // The result is the minimum of the bounds of all subsets.
 //
-// In some subsets, any two of several tasks have more than N devices together. As meshes are runs of consecutive
-// devices, all of these tasks then share a device, and the sum of their times is another term. If an engine and the
-// training of its weights are among them, the weight sync is between overlapping devices. The bound ignores whether
-// tasks fit in memory together.
+// In some subsets, there are tasks of which any two have more than N devices together. As meshes are runs of
+// consecutive devices, all of these tasks then share a device, and the sum of their times is another term. If an engine
+// and the training of its weights are among them, the weight sync is between overlapping devices. The bound ignores
+// whether tasks fit in memory together.
 //
 // Stage fusion may shorten a task to less than t. If fusion is allowed, the terms use times that are valid with and
 // without it:

@@ -34,7 +34,7 @@ const std::vector<Input>& inputs() {
        }},
       {"matrix multiplication speed",
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.matrix_products *= factor; }},
-      {"memory bandwidth in decoding",
+      {"memory bandwidth",
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.memory_bandwidth *= factor; }},
       {"hand-over time",
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.task *= factor; }},

@@ -171,7 +171,7 @@ std::string why_generation_is_unfused(const predict::Scenario& scenario, const p
                        gain_text(scenario, plan, best, "inter", false));
   }
   return "Generation is not fused with inference: no threshold hides more time in the tail than migration and set-up "
-         "cost.";
+         "take.";
 }
 
 }  // namespace

@@ -64,8 +64,9 @@ class FusionChooser {
   std::vector<Known> known_;
 };
 
-/// Returns a lower bound on the iteration seconds of the plan with its fastest fusion. Assumes that fused training
-/// takes exactly its lower bound, and makes no schedule. REQUIRES: the plan fuses nothing.
+/// Returns a lower bound on the iteration seconds of the plan with every possible fusion (chosen_threshold,
+/// fusible_pair). Assumes that fused training takes exactly its lower bound, and makes no schedule. REQUIRES: the plan
+/// fuses nothing.
 double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Returns, for each fusion that `plan` lacks, a full sentence with the reason: nothing to fuse, an obstacle, no gain,
@@ -76,10 +77,9 @@ std::vector<std::string> why_not_fused(const predict::Scenario& scenario, const 
 /// layout that is slower alone may be faster fused.
 ///
 /// Starts from the co-located `start`. Takes the generation layout that is fastest with inference fused into its tail,
-/// and compares layouts at their best thresholds. Then makes schedules for the pairs of training layouts with the
-/// smallest lower bounds on the fused training, and takes the fastest pair. Returns `start` itself if nothing is
-/// faster, and nullopt if a required fusion is impossible. `threads` does not affect the result. REQUIRES: `start`
-/// fits.
+/// each layout at its best threshold. Then makes schedules for the pairs of training layouts with the smallest lower
+/// bounds on the fused training, and takes the fastest pair. Returns `start` itself if nothing is faster, and nullopt
+/// if a required fusion is impossible. `threads` does not affect the result. REQUIRES: `start` fits.
 std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Selection& start, FusionChooser& chooser,
                                           int threads);
 

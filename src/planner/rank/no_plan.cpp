@@ -146,7 +146,7 @@ std::string why_too_large(const SearchSpace& space, const Selection& selection) 
       memory.begin(), memory.end(),
       [](const predict::TaskMemory& a, const predict::TaskMemory& b) { return a.headroom() < b.headroom(); });
   if (worst->headroom() < 0)
-    return fmt::format("does not fit: a device needs {:.2f} GiB, more than the usable {:.2f} GiB, in {}",
+    return fmt::format("does not fit: in {2}, a device needs {0:.2f} GiB, more than the usable {1:.2f} GiB",
                        gibi(worst->needed()), gibi(worst->usable - worst->min_margin),
                        name_of(space, static_cast<std::size_t>(worst - memory.begin())));
   for (const predict::TaskMemory& task : memory)

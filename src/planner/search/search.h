@@ -77,9 +77,9 @@ struct SearchResult {
 /// impossible_task(space) is nullopt.
 SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options);
 
-/// Options of ReaL's search (docs/facts.md#real-search), a Markov chain. It starts with the fastest choice of each task
-/// on any mesh. A step proposes a choice for a task, drawn uniformly from all choices of all tasks on all meshes. A
-/// proposal whose plan takes d seconds longer for five iterations is accepted with probability
+/// Options of ReaL's search (docs/facts.md#real-search), a Markov chain. It starts with each task's fastest choice
+/// across all meshes. A step proposes a choice for a task, drawn uniformly from all choices of all tasks on all meshes.
+/// A proposal whose plan takes d seconds longer for five iterations is accepted with probability
 /// exp(-beta floor(d / 0.1 s)). The time of a plan that does not fit counts three times. The time unit of 0.1 s is the
 /// one that ReaL intended; its program uses another.
 struct RealOptions {

@@ -93,8 +93,8 @@ plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Selected
 void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape);
 
 /// Selects a choice for a task and updates all tasks linked to it, directly or indirectly. A linked task that disagrees
-/// gets its fastest choice that agrees with all tasks before it. Returns false, with an unusable selection, if a task
-/// has no such choice.
+/// gets its fastest choice that agrees with all tasks updated so far. Returns false, with an unusable selection, if a
+/// task has no such choice.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
 /// Makes linked tasks agree. Each task keeps its selected choice or takes the first slower one with which the tasks

@@ -98,7 +98,7 @@ TEST(RankPlans, APlacementThatDoesNotFitReportsPeakMemory) {
   ASSERT_EQ(ranking.absent.size(), 2U) << "requested placements only";
   EXPECT_THAT(
       why_absent(ranking, Placement::co_located),
-      testing::MatchesRegex("does not fit: a device needs [0-9.]+ GiB, more than the usable 15\\.88 GiB, in [a-z_]+"));
+      testing::MatchesRegex("does not fit: in [a-z_]+, a device needs [0-9.]+ GiB, more than the usable 15\\.88 GiB"));
   EXPECT_EQ(why_absent(ranking, Placement::rlhfuse), why_absent(ranking, Placement::co_located))
       << "rlhfuse starts from the co-located plan";
 }

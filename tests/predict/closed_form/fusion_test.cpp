@@ -47,7 +47,7 @@ TEST(InterStage, WithoutATailNothingMoves) {
   }
   EXPECT_EQ(best_threshold(scene.scenario, scene.plan.tasks), std::nullopt);
   EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(),
-              HasSubstr("no threshold hides more time in the tail than migration and set-up cost"));
+              HasSubstr("no threshold hides more time in the tail than migration and set-up take"));
 }
 
 TEST(InterStage, ApartIsTheSumOfItsTasks) {
