@@ -111,8 +111,9 @@ Framework dtensor() {
   Framework framework = nemo_rl();
   framework.training = "fsdp2";
   framework.rules.push_back(searched(where(by_sequences(), is_value)));
+  // Only the automodel backend shards experts, and only those of some models.
   for (const TaskRule& rule :
-       {layout<&Layout::pipeline, 1>(), layout<&Layout::expert, 1>(), layout<&Layout::expert_tensor, 1>(),
+       {layout<&Layout::pipeline, 1>(), searched(layout<&Layout::expert, 1>()), layout<&Layout::expert_tensor, 1>(),
         layout<&Layout::virtual_stages, 1>(), layout<&Layout::zero, 3>()})
     framework.rules.push_back(where(rule, is_of_trainer));
   framework.rules.push_back(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train));

@@ -166,9 +166,10 @@ TEST(ArealFsdp, HasOneEngineForInferenceAndTraining) {
               HasSubstr("accepted: the same devices as critic_infer"));
   EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", "micro_batch: {tokens: 8192}", "0-3")),
               HasSubstr("AReaL trains and infers with one engine"));
-  EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", "micro_batch: {sequences: 2}", "0-3")),
-              HasSubstr("critic_train: `tokens` is at its default, which areal does not support; accepted: a number of "
-                        "tokens, or `count`"));
+  EXPECT_THAT(
+      error_of(job, plan("{dp: 4, zero: 3}", "micro_batch: {sequences: 2}", "0-3")),
+      HasSubstr("critic_train: `micro_batch` is a map with `sequences`, which areal does not support; accepted: "
+                "a map with `tokens` or `count`"));
   EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", tokens, "0-3", ", offload: [gradients, optimizer]")),
               HasSubstr("accepted: all or none of weights, gradients and optimizer; with `optimizer_on_host`, both or "
                         "neither of weights and gradients"));

@@ -1,5 +1,5 @@
 // Peak reduction: lowers the peaks of a search's chains without exceeding a deadline. A chain runs cycles of simulated
-// annealing: one cooling, then reheats, which are shorter coolings from the cycle's best schedule that start at lower
+// annealing: one cooling, then reheats, which are shorter coolings from the cycle's best schedule, mostly from lower
 // temperatures. Also tightening, for tight capacities: it shortens schedules without regard to the capacity, then
 // lowers their memory until they fit.
 #pragma once

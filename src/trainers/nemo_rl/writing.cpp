@@ -64,6 +64,7 @@ class NemoRlChanges {
   void add_dtensor(const llm::Layout& layout) {
     set("++dtensor_cfg.tensor_parallel_size", layout.tensor);
     set("++dtensor_cfg.context_parallel_size", layout.context);
+    set("++dtensor_cfg.expert_parallel_size", layout.expert);
     set("++dtensor_cfg.sequence_parallel", layout.sequence_parallel);
     set("++dtensor_cfg.activation_checkpointing", layout.recomputation == Recomputation::full);
   }

@@ -283,6 +283,7 @@ const NemoRlChange nemo_rl_changes[] = {
      "policy.generation.vllm_cfg.async_engine=true"},
     {"policy.generation.vllm_cfg.expert_parallel_size=4", Where::plan},
     {"policy.generation.vllm_cfg.gpu_memory_utilization=0.8", Where::plan},
+    {"+policy.dtensor_cfg.expert_parallel_size=4", Where::plan, dtensor_grpo, "policy.model_name=Qwen/Qwen3-30B-A3B"},
     {"policy.generation.vllm_cfg.max_model_len=2048", Where::job},
     {"policy.generation.vllm_cfg.precision=fp8", Where::job, megatron_grpo,
      "loss_fn.use_importance_sampling_correction=true"},
