@@ -202,7 +202,7 @@ void add_bounds(CLI::App& program, Action& action) {
                   "deadline for an additional bound on the peak activation");
   add_option(*command, {"--memory-cap", answer::memory_cap_help}, answer::Amount{}, arguments->memory_cap);
   add_count_option(*command, "--work", arguments->work, 0, 1'000'000,
-                   "max states per proof in millions (default: 20, about 1 s; 0: sums only)");
+                   "max states per proof in millions (default: 20, about 1 s; 0: no search)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_bounds(*arguments); });
 }

@@ -201,8 +201,7 @@ void add_schedule(CLI::App& program, Action& action) {
                                   "  dovetail schedule exp5 --objective pareto -o front.svg\n\nSolvers:\n" +
                                       answer::list_of_solvers());
   add_request(*command, arguments->request);
-  add_count_option(*command, "--pick", arguments->pick, 1, max_picked,
-                   "number of the front's schedule to write to -o FILE");
+  add_count_option(*command, "--pick", arguments->pick, 1, max_picked, "row of the front to write to -o FILE");
   add_mpi_options(*command, arguments->mpi);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write the schedule, or the front (.json, .svg), to FILE");
