@@ -151,8 +151,8 @@ int run(int argument_count, char** arguments) {
   program.footer(
       "Examples:\n  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n  dovetail simulate "
       "examples/jobs/ppo-7b.yaml --plan plan.json\n  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 check "
-      "or I/O failed; 2 bad input; 3 nothing fits in memory or meets the\ndeadline; 4 process lost; 130 interrupted, "
-      "with the best answer so far.");
+      "or I/O failed; 2 bad input; 3 nothing found that fits in memory or\nmeets the deadline, or no answer within the "
+      "time limit; 4 process lost; 130 interrupted, with the best\nanswer so far.");
   program.set_version_flag("--version", version_text, "print the version and its build details");
   program.require_subcommand(1);
   program.set_help_flag("-h,--help", "print this help");

@@ -1,5 +1,5 @@
 // dovetail schedule: computes a schedule of a problem, or the front between makespan and peak activation.
-// dovetail compare: compares the schedules of all solvers.
+// dovetail compare: compares the schedules of several solvers.
 #include "answer/schedules/schedule.h"
 
 #include <fmt/core.h>
@@ -228,7 +228,7 @@ base::Result<int> run_compare(const CompareArguments& arguments) {
 
 void add_compare(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* command = add_command(program, "compare", "compare the schedules of all solvers",
+  CLI::App* command = add_command(program, "compare", "compare the schedules of several solvers",
                                   "  dovetail compare exp5\n  dovetail compare examples/two-models.yaml --solver "
                                   "greedy --solver auto --time-limit 1m");
   add_request(*command, arguments->request);

@@ -132,7 +132,8 @@ void add_spread(const ReasonScenario& scenario, const MeasuredAgainst& phase, st
   const double apart = phase.measured.upper - phase.measured.lower;
   if (apart > wide_spread * phase.measured.median && apart > std::abs(phase.difference()))
     reasons.push_back(
-        fmt::format("steps vary by more than this difference: the middle half of {} steps takes {:.1f} to {:.1f} s",
+        fmt::format("its time varies between steps by more than this difference: the interquartile range over {} steps "
+                    "is {:.1f} to {:.1f} s",
                     phase.measured.steps, phase.measured.lower, phase.measured.upper));
   if (scenario.run.steps.size() < 3)
     reasons.push_back(fmt::format(

@@ -192,7 +192,7 @@ class TaskCheck {
       return fault_at(index, is_rule ? "role" : "",
                       fmt::format("task `{}` {}", task.name,
                                   is_rule ? "is a rule and has a role; accepted: no `role`, or another kind"
-                                          : "has no role; accepted: a `role`, or the kind rule"));
+                                          : "has no role; accepted: a `role`, or `kind: rule`"));
     if (!is_rule && role_named(roles_, task.role) == nullptr)
       return fault_at(index, "role",
                       fmt::format("task `{1}` has the unknown role `{0}`; accepted: one of {2}", task.role, task.name,

@@ -142,7 +142,7 @@ TEST(ReadAlgorithm, ReportsMistakesInGraphs) {
             "job.yaml:5:23: `kind` of task `t` is the string `evaluate`; accepted: generate, infer, train, rule");
   EXPECT_EQ(with_task("role: actor"),
             "job.yaml:5:7: task `t` needs the key `kind`; accepted: generate, infer, train, rule");
-  EXPECT_EQ(with_task("kind: infer"), "job.yaml:5:7: task `t` has no role; accepted: a `role`, or the kind rule");
+  EXPECT_EQ(with_task("kind: infer"), "job.yaml:5:7: task `t` has no role; accepted: a `role`, or `kind: rule`");
   EXPECT_EQ(with_task("kind: infer, role: critic"),
             "job.yaml:5:36: task `t` has the unknown role `critic`; accepted: one of actor, reward");
   EXPECT_EQ(with_task("kind: infer, role: reward, inputs: responses"),

@@ -123,7 +123,7 @@ TEST(WorkflowFault, RolesOfTasks) {
   EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[3].role = "ref"; }),
             "task 3 role 0: task `infer` has the unknown role `ref`; accepted: one of actor, reference");
   EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[3].role = ""; }),
-            "task 3  0: task `infer` has no role; accepted: a `role`, or the kind rule");
+            "task 3  0: task `infer` has no role; accepted: a `role`, or `kind: rule`");
   EXPECT_EQ(fault_after([](FileParts& p) { p.tasks[2].role = "actor"; }),
             "task 2 role 0: task `judge` is a rule and has a role; accepted: no `role`, or another kind");
   EXPECT_EQ(fault_after([](FileParts& p) { p.tasks.push_back(task("again", TaskKind::train, "actor", {}, {})); }),

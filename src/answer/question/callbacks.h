@@ -50,7 +50,7 @@ inline void notify_note(const Callbacks& callbacks, std::string_view note) {
 /// Outcome of a request, which determines the command's exit code.
 enum class Outcome {
   done,
-  infeasible,  ///< nothing fits in memory or meets the deadline
+  infeasible,  ///< nothing found fits in memory or meets the deadline
   interrupted  ///< stopped; the answer is the best so far
 };
 

@@ -51,8 +51,8 @@ fuse::SolveOptions solve_options(const ScheduleSearchOptions& search);
 base::Result<std::optional<base::Ticks>> deadline_of(const std::optional<std::string>& text, base::TimeUnit unit);
 
 /// Returns the time limit plus a grace period, in seconds; nullopt without a limit. Work that includes a search is
-/// cancelled at that time. The search itself stops earlier, at the time limit and between two iterations, so that a run
-/// that is limited to the same number of iterations gives the same result.
+/// cancelled at that time. The search itself ends earlier: it plans a number of iterations that fits within the limit,
+/// and stops at the limit if they take longer. Only a search that completes its planned iterations can be repeated.
 std::optional<double> with_grace_period(std::optional<double> time_limit_seconds);
 
 /// Returns the fields of a progress line, with ranks for fit_fields. A line of 80 columns has space for the makespan

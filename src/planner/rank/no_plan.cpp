@@ -121,7 +121,8 @@ std::string text_of(const SearchSpace& space, const TaskFault& fault, const std:
     return fmt::format("does not fit: host memory is too small for the data that {} offloads on devices {}{}",
                        name_of(space, fault.task), where, with);
   return fmt::format(
-      "does not fit: {} alone needs at least {:.2f} GiB, more than the usable {:.2f} GiB, on each of devices {}{}",
+      "does not fit: {} alone needs at least {:.2f} GiB, more than the {:.2f} GiB that the margin leaves, on each of "
+      "devices {}{}",
       name_of(space, fault.task), gibi(fault.need->bytes),
       gibi(predict::plan_memory(*space.scenario, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))), where,
       with);
@@ -146,9 +147,10 @@ std::string why_too_large(const SearchSpace& space, const Selection& selection) 
       memory.begin(), memory.end(),
       [](const predict::TaskMemory& a, const predict::TaskMemory& b) { return a.headroom() < b.headroom(); });
   if (worst->headroom() < 0)
-    return fmt::format("does not fit: in {2}, a device needs {0:.2f} GiB, more than the usable {1:.2f} GiB",
-                       gibi(worst->needed()), gibi(worst->usable - worst->min_margin),
-                       name_of(space, static_cast<std::size_t>(worst - memory.begin())));
+    return fmt::format(
+        "does not fit: in {2}, a device needs {0:.2f} GiB, more than the {1:.2f} GiB that the margin leaves",
+        gibi(worst->needed()), gibi(worst->usable - worst->min_margin),
+        name_of(space, static_cast<std::size_t>(worst - memory.begin())));
   for (const predict::TaskMemory& task : memory)
     if (task.host > task.host_memory)
       return fmt::format("does not fit: {:.2f} GiB are offloaded to a node with {:.2f} GiB of host memory",
@@ -210,7 +212,7 @@ base::Error no_choice_error(const SearchSpace& space, std::size_t task, OptionSe
   const plan::TaskPlan& planned = need.least->planned;
   error.message = fmt::format(
       "{} alone does not fit on this cluster: even with {} on {} device{}{}, it needs {:.2f} GiB per device, "
-      "{:.2f} GiB more than the usable {:.2f} GiB",
+      "{:.2f} GiB more than the {:.2f} GiB that the margin leaves",
       name, llm::to_text(planned.layout), planned.mesh.count, planned.mesh.count == 1 ? "" : "s",
       planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(need.least->bytes),
       gibi(need.least->bytes - usable), gibi(usable));

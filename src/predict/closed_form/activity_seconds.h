@@ -100,7 +100,7 @@ std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activi
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
 /// Bytes that an engine needs on each device for activations, graphs and buffers. Real engines need 2 to 5 GB
-/// (docs/facts.md#space-for-the-kv-cache).
+/// (docs/facts.md).
 inline constexpr double engine_reserve = 4e9;
 
 /// Returns the bytes on each device for an engine's KV cache. The share is Engine::memory_utilization:

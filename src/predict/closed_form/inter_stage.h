@@ -129,7 +129,8 @@ struct InterStage {
   double apart = 0;   ///< time without fusion: generation, then the inference tasks in sequence
 
   double seconds() const { return until + migration + tail + rest; }
-  /// Returns when inference begins.
+  /// Returns the seconds from the start of the stage until inference begins: when generation ends if nothing moves,
+  /// otherwise when the freed instances are set up. Assumes that a task fits on their devices.
   double inference_begins() const { return kept_instances < instances ? until + migration + set_up : until; }
   double generation_ends() const { return until + migration + tail; }
   /// Returns the time between the end of generation and the end of the stage, both rounded to integer ns.

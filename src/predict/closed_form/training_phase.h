@@ -6,9 +6,9 @@
 // one stage of one replica. Each mini-batch ends with a step on every stage, which takes the gradient and optimizer
 // time of cost::training_seconds. The gradient norm covers all stages, so no stage steps before the slowest one has
 // reduced its gradients (StepAfter::model). Under ZeRO, the next mini-batch of a stage waits for the steps of all its
-// replicas (StepBefore::replicas). Activations are those of the average micro-batch, from cost::training_memory. A
-// Memory of 1 is a byte, so the problem's unit of activation is 10^6 bytes. Host transfers and hand-over are not
-// included.
+// replicas (StepBefore::replicas). Activations are those of the average micro-batch, from cost::training_memory. The
+// problem's unit of activation is 10^6 bytes. Memory counts millionths of this unit, that is, bytes. Host transfers and
+// hand-over are not included.
 #pragma once
 
 #include <cstddef>

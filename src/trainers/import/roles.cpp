@@ -158,9 +158,10 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
     return meshes;
   }
   if (chosen->nodes < nodes)
-    return base::bad_input(
-        fmt::format("--cluster has {} nodes of {} GPUs, but the roles use {} GPUs; accepted: at least {} nodes",
-                    chosen->nodes, node, requested, nodes));
+    return base::bad_input(fmt::format(
+        "--cluster has {0} nodes of {1} GPUs, but the roles need {2} nodes, because a pool stays within one "
+        "node if it fits; accepted: at least {2} nodes",
+        chosen->nodes, node, nodes));
   run.cluster = *std::move(chosen);
   return meshes;
 }

@@ -182,10 +182,11 @@ base::Result<syntax::Setting> read_printed_configuration(std::string_view conten
   }));
   const std::optional<ConsoleLine> object = std::move(gatherer).object();
   if (!object)
-    return base::Error{base::Failure::bad_input, path, 0, 0,
-                       fmt::format("{} is not in an object; accepted: a log with the configuration that the trainer "
-                                   "prints at its start",
-                                   base::quote(key))};
+    return base::Error{
+        base::Failure::bad_input, path, 0, 0,
+        fmt::format("found {}, but not the start of the printed configuration that contains it; accepted: a "
+                    "log with the whole configuration, which the trainer prints at its start",
+                    base::quote(key))};
   DOVETAIL_TRY(const PrintedValue map, read_printed_map(*object, 0));
   DOVETAIL_CHECK(check_end(*object, map.end));
   return setting_of(*object, map);
