@@ -38,7 +38,7 @@ std::optional<std::string> find_expert_fault(const Layout& layout, const Transfo
   }
   const std::int64_t ranks = std::int64_t{layout.data} * layout.context * layout.tensor;
   if (model.experts->count % layout.expert != 0)
-    return fmt::format("{} experts cannot be divided evenly among {} groups; accepted: a divisor of {}",
+    return fmt::format("{} experts cannot be divided evenly among {} expert-parallel ranks; accepted: a divisor of {}",
                        model.experts->count, layout.expert, model.experts->count);
   const std::int64_t expert_ranks = std::int64_t{layout.expert} * layout.expert_tensor;
   if (ranks % expert_ranks != 0)

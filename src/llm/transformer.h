@@ -53,7 +53,7 @@ constexpr auto fields_of(const T*) {
       field("query_rank", &T::query_rank, Integer{0, max_width}, {.what = "the rank of compressed queries"}),
       field("key_value_rank", &T::key_value_rank, Integer{1, max_width},
             {.what = "the rank of compressed keys and values"}),
-      field("plain_size", &T::plain_size, Integer{0, max_head_size}, {.what = "the plain size of a head"}),
+      field("plain_size", &T::plain_size, Integer{0, max_head_size}, {.what = "the non-rotary size of a head"}),
       field("rotary_size", &T::rotary_size, Integer{1, max_head_size}, {.what = "the rotary size of a head"}),
       field("value_size", &T::value_size, Integer{1, max_head_size}, {.what = "the size of a head's value"}));
 }

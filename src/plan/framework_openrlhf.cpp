@@ -83,15 +83,16 @@ Framework openrlhf_framework() {
         engine<&Engine::max_num_seqs, 256>(), engine<&Engine::max_num_batched_tokens, 8192>(),
         engine<&Engine::chunked_prefill, true>(), undivided_shares()})
     framework.rules.push_back(rule);
-  framework.rules.push_back(offloads(
-      TaskKind::train, "both or neither of gradients and optimizer; or `optimizer_on_host`, with or without gradients",
-      sleeps_whole, [](const Job&, TaskPlan& planned) {
-        planned.offload.weights = false;
-        if (planned.offload.optimizer_on_host)
-          planned.offload.optimizer = false;
-        else
-          planned.offload.gradients = planned.offload.optimizer;
-      }));
+  framework.rules.push_back(
+      offloads(TaskKind::train,
+               "gradients and optimizer together, or nothing; or `optimizer_on_host`, with or without gradients",
+               sleeps_whole, [](const Job&, TaskPlan& planned) {
+                 planned.offload.weights = false;
+                 if (planned.offload.optimizer_on_host)
+                   planned.offload.optimizer = false;
+                 else
+                   planned.offload.gradients = planned.offload.optimizer;
+               }));
   framework.rules.push_back(where(no_offload(TaskKind::infer), is_trained));
   framework.agreements = {one_configuration(), one_training(), one_pass(), one_micro_batch_unit()};
   framework.order = in_stages;

@@ -114,7 +114,7 @@ std::optional<std::string> find_fault(const FusionPin& pin, const Job& job) {
   if (pin.intra_stage.value_or(false))
     if (auto rejection = find_training_rejection(job)) return rejection;
   if (pin.inter_stage.value_or(false) && !generation_stage(job, anywhere))
-    return fmt::format("{} has no inference that follows generation; accepted: `inter_stage: false`",
+    return fmt::format("{} has no infer task that depends only on generation; accepted: `inter_stage: false`",
                        job.workflow.name);
   if (pin.threshold && !(*pin.threshold > 0 && *pin.threshold < 1))
     return fmt::format("the threshold is {}; accepted: above 0 and below 1", *pin.threshold);

@@ -165,8 +165,8 @@ class ModelReader {
     const std::string& other = role.initialised_from.empty() ? role.averaged_from : role.initialised_from;
     if (other.empty() || resolving_[index])
       return models_.error(fmt::format(
-          "{} has no {}, which the algorithm {} needs; accepted: `{}: MODEL` (a bundled model or the path of a "
-          "config.json){}",
+          "{} has no {}, which the algorithm {} needs; accepted: `{}: MODEL` (a bundled model, a config.json or its "
+          "folder){}",
           base::quote("models"), base::quote(role.name), workflow_.name, role.name, alternative_to(workflow_, role)));
     resolving_[index] = true;
     DOVETAIL_TRY(llm::Transformer model, model_of(workflow::find_role(workflow_, other)->index()));

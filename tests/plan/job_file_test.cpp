@@ -188,7 +188,7 @@ TEST(ParseJob, RolesThatFormACycleNeedAModel) {
 )";
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b}"),
             "job.yaml:8:9: `models` has no `old`, which the algorithm custom needs; accepted: `old: MODEL` (a bundled "
-            "model or the path of a config.json)");
+            "model, a config.json or its folder)");
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, old: llama-3-8b}"), "no error");
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, pupil: llama-3-8b}"), "no error");
 }
@@ -352,7 +352,7 @@ TEST(ParseJob, ReportsMistakesInModels) {
             "reference, critic");
   EXPECT_EQ(error_of("algorithm: ppo\nmodels: {actor: llama-2-7b}"),
             "job.yaml:3:9: `models` has no `reward`, which the algorithm ppo needs; accepted: `reward: MODEL` (a "
-            "bundled model or the path of a config.json), or `algorithm: {name: ppo, reward: rule}`");
+            "bundled model, a config.json or its folder), or `algorithm: {name: ppo, reward: rule}`");
   EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: llama-2-7c}"),
               StartsWith("job.yaml:3:17: unknown bundled model `llama-2-7c`; did you mean 'llama-2-7b'"));
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: 7}"),
