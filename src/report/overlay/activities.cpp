@@ -156,7 +156,7 @@ std::string alignment_note(const Alignment& alignment, const Timeline& a, const 
       note += fmt::format(" {} is rotated by {}: its iterations repeat, so the part before {} is moved to the end.",
                           letter, short_time(alignment.rotations[side], unit), alignment.activity);
     if (alignment.delayed[side] > Ticks())
-      note += fmt::format(" {} is delayed by {}.", letter, signed_time(alignment.delayed[side], unit));
+      note += fmt::format(" {} is delayed by {}.", letter, short_time(alignment.delayed[side], unit));
   }
   return note.empty() ? "" : fmt::format(" Both are aligned at the start of {}.{}", alignment.activity, note);
 }

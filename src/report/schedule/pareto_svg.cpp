@@ -94,9 +94,10 @@ class ParetoWriter {
     const TradePoint& fast = picture_.front.front().at;
     const TradePoint& small = picture_.front.back().at;
     std::string facts =
-        fmt::format("{}: from makespan {} at peak activation {}",
+        fmt::format("{}: {}makespan {} at peak activation {}",
                     answer::counted(static_cast<std::int64_t>(picture_.front.size()), "schedule"),
-                    base::format_time(fast.makespan, picture_.time_unit), base::format_memory(fast.peak));
+                    picture_.front.size() > 1 ? "from " : "", base::format_time(fast.makespan, picture_.time_unit),
+                    base::format_memory(fast.peak));
     if (picture_.front.size() > 1) {
       facts += fmt::format(" to makespan {} at peak activation {}",
                            base::format_time(small.makespan, picture_.time_unit), base::format_memory(small.peak));

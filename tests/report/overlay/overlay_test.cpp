@@ -208,7 +208,7 @@ TEST(Overlay, DelaysAMeasuredTraceToTheCommonActivity) {
       {lane_of({0, 1}, {{BarKind::loading, -1, 25}, {BarKind::decode, 0, 45, 8}, {BarKind::forward, 1, 20, 0}})});
   const Page page = overlay_page(plan_of(generation_cut()), trace_of_plan(measured, false), "both");
   EXPECT_THAT(chart_of(page).note, HasSubstr("A is rotated by"));
-  EXPECT_THAT(chart_of(page).note, HasSubstr("A is delayed by +"));
+  EXPECT_THAT(chart_of(page).note, HasSubstr("A is delayed by "));
   const Timeline& joined = timeline_of(page);
   const auto first_decode = [&](std::size_t lane) {
     for (const Bar& bar : timeline::bars_of(joined, lane))

@@ -74,7 +74,7 @@ TEST(ParetoSvg, DrawsASinglePoint) {
   picture.bound = {at(5, 0)};
   const std::string svg = render_pareto_svg(picture);
   EXPECT_EQ(find_xml_fault(svg), "");
-  EXPECT_THAT(svg, HasSubstr("1 schedule: from makespan 5 at peak activation 0</text>"));
+  EXPECT_THAT(svg, HasSubstr("1 schedule: makespan 5 at peak activation 0</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr("inf")));
 }
