@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -161,7 +162,7 @@ std::optional<FigureFault> fit(const LengthFigures& figures, LogLengths& lengths
   return FigureFault{
       "mean",
       fmt::format("`mean` is {}, which the other statistics rule out for any spread; accepted: from {:.0f} to {:.0f}",
-                  *figures.mean, crossing.lowest, crossing.highest)};
+                  *figures.mean, std::ceil(crossing.lowest - 1e-6), std::floor(crossing.highest + 1e-6))};
 }
 
 std::optional<FigureFault> find_range_fault(const LengthFigures& figures) {
@@ -227,9 +228,8 @@ std::optional<FigureFault> find_count_fault(const LengthFigures& figures) {
     return FigureFault{"sigma", "`sigma` is 0; accepted: more than 0 with `at_cap`"};
   if (!figures.sigma && known < 2)
     return FigureFault{"",
-                       fmt::format("{} not enough to determine the lengths; accepted: two or more of p50, p90, p99, "
-                                   "mean, at_cap (with cap), or sigma with one of them",
-                                   known == 0 ? "the given values are" : "one statistic is")};
+                       "the given values are not enough to determine the lengths; accepted: two or more of p50, p90, "
+                       "p99, mean, at_cap (with cap), or sigma with one of them; values at the cap count once"};
   if (figures.mean && figures.cap && *figures.mean >= cap_of(figures))
     return FigureFault{"mean",
                        fmt::format("`mean` is {}; accepted: less than {} (`cap`)", *figures.mean, *figures.cap)};

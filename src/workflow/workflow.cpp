@@ -110,8 +110,11 @@ class RoleCheck {
     for (std::size_t steps = 0; steps < roles_.size() && !start->initialised_from.empty(); ++steps) {
       const Role* next = role_named(roles_, start->initialised_from);
       if (next == &role)
-        return fault_at(index, "initialised_from",
-                        fmt::format("role `{}` is initialized from itself; accepted: another role", role.name));
+        return fault_at(
+            index, "initialised_from",
+            fmt::format(
+                "role `{}` is initialized from itself, directly or through other roles; accepted: no such cycle",
+                role.name));
       if (next == nullptr && start != &role) break;
       if (next == nullptr)
         return fault_at(index, "initialised_from",

@@ -50,7 +50,8 @@ Result<AlgorithmOptions> read_options(const Node& map, const Algorithm& algorith
   const auto reference = map.find(base::key_of(&AlgorithmOptions::reference));
   const bool skips = reference && reference->is_string() && reference->text() == base::enum_name(ReferenceUse::skip);
   if (skips && !algorithm.may_skip_reference)
-    return reference->error(fmt::format("{} needs a reference; accepted: pass, averaged", algorithm.name));
+    return reference->error(
+        fmt::format("`reference` is skip, but {} needs a reference; accepted: pass, averaged", algorithm.name));
   AlgorithmOptions options = algorithm.defaults;
   DOVETAIL_CHECK(base::read_fields(map, options));
   return options;
@@ -209,7 +210,7 @@ Status check_tokens(const Node& prompts, const Workload& workload) {
   const double tokens = each * static_cast<double>(workload.samples()) * epochs;
   if (tokens <= static_cast<double>(max_token_count)) return {};
   return prompts.error(fmt::format(
-      "an iteration processes {:.3g} tokens (samples: {}, tokens of each: {:.0f}, epochs: {}); accepted: at most {}",
+      "an iteration processes {:.0f} tokens (samples: {}, tokens of each: {:.0f}, epochs: {}); accepted: at most {}",
       tokens, workload.samples(), each, epochs, max_token_count));
 }
 

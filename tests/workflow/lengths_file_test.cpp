@@ -61,10 +61,10 @@ TEST(ReadLengths, ReportsMistakes) {
             "job.yaml:1:34: `cap` of `response_length` must be an integer from 1 to 16777216, not 4096.5");
   EXPECT_EQ(error_of("{p50: 800, p90: 500}"),
             "job.yaml:1:34: `response_length`: `p90` is 500; accepted: at least 800 (`p50`)");
-  EXPECT_EQ(error_of("{p50: 800, cap: 4096}"),
-            "job.yaml:1:18: `response_length`: one statistic is not enough to determine the lengths; accepted: two or "
-            "more of "
-            "p50, p90, p99, mean, at_cap (with cap), or sigma with one of them");
+  EXPECT_EQ(
+      error_of("{p50: 800, cap: 4096}"),
+      "job.yaml:1:18: `response_length`: the given values are not enough to determine the lengths; accepted: two or "
+      "more of p50, p90, p99, mean, at_cap (with cap), or sigma with one of them; values at the cap count once");
 }
 
 TEST(ReadLengths, ReadsAFileNextToTheJob) {

@@ -135,21 +135,23 @@ TEST(LogNormal, ContradictionsAreRejected) {
   EXPECT_EQ(fault_of({.p50 = 800, .mean = 4096, .cap = 4096}),
             "mean: `mean` is 4096; accepted: less than 4096 (`cap`)");
   EXPECT_EQ(fault_of({.p50 = 800, .p90 = 2100, .mean = 500, .cap = 4096}),
-            "mean: `mean` is 500, which the other statistics rule out for any spread; accepted: from 862 to 1201");
+            "mean: `mean` is 500, which the other statistics rule out for any spread; accepted: from 863 to 1200");
   EXPECT_EQ(fault_of({.p50 = 800, .mean = 300}),
             "mean: `mean` is 300, which the other statistics rule out for any spread; accepted: from 800 to 671243");
 }
 
 TEST(LogNormal, TooFewAndTooManyStatisticsAreRejected) {
   const std::string accepted =
-      "; accepted: two or more of p50, p90, p99, mean, at_cap (with cap), or sigma with one of them";
+      "; accepted: two or more of p50, p90, p99, mean, at_cap (with cap), or sigma with one of them; "
+      "values at the cap count once";
   EXPECT_EQ(fault_of({}), ": the given values are not enough to determine the lengths" + accepted);
   EXPECT_EQ(fault_of({.cap = 4096}), ": the given values are not enough to determine the lengths" + accepted);
-  EXPECT_EQ(fault_of({.p50 = 800, .cap = 4096}), ": one statistic is not enough to determine the lengths" + accepted);
+  EXPECT_EQ(fault_of({.p50 = 800, .cap = 4096}),
+            ": the given values are not enough to determine the lengths" + accepted);
   EXPECT_EQ(fault_of({.p50 = 4096, .p90 = 4096, .cap = 4096, .at_cap = 0.5}),
-            ": one statistic is not enough to determine the lengths" + accepted)
+            ": the given values are not enough to determine the lengths" + accepted)
       << "only the quantile at the cap is known";
-  EXPECT_EQ(fault_of({.mean = 800}), ": one statistic is not enough to determine the lengths" + accepted);
+  EXPECT_EQ(fault_of({.mean = 800}), ": the given values are not enough to determine the lengths" + accepted);
   const std::string accepted_text = "; accepted: exactly one of p50, p90, p99, mean, at_cap";
   EXPECT_EQ(fault_of({.sigma = 0.8}), "sigma: `sigma` is combined with no other statistic" + accepted_text);
   EXPECT_EQ(fault_of({.p50 = 800, .mean = 900, .sigma = 0.8}),

@@ -87,7 +87,8 @@ TEST(ReadAlgorithm, ReportsMistakes) {
             "job.yaml:1:41: `reference_decay` is accepted only with `reference: averaged`");
   EXPECT_EQ(error_of("{name: ppo, reference: averaged, reference_decay: 1}"),
             "job.yaml:1:62: `reference_decay` must be a number from 0 to 0.999999999, not 1");
-  EXPECT_EQ(error_of("{name: dpo, reference: skip}"), "job.yaml:1:35: dpo needs a reference; accepted: pass, averaged");
+  EXPECT_EQ(error_of("{name: dpo, reference: skip}"),
+            "job.yaml:1:35: `reference` is skip, but dpo needs a reference; accepted: pass, averaged");
   EXPECT_EQ(error_of("{name: ppo, ptx_tokens: 1.5}"),
             "job.yaml:1:36: `ptx_tokens` must be an integer from 0 to 1000000000000, not 1.5");
 }
@@ -257,10 +258,10 @@ TEST(ReadWorkload, ReportsMistakes) {
   EXPECT_THAT(
       workload_error("prompts: 1, prompt_length: 2, response_length: 16777215"),
       testing::HasSubstr("a prompt has up to 2 tokens and its response up to 16777215; accepted: at most 16777216"));
-  EXPECT_EQ(workload_error("prompts: 16777216, prompt_length: 100, response_length: 100000"),
-            "job.yaml:1:21: an iteration processes 1.68e+12 tokens (samples: 16777216, tokens of each: 100100, epochs: "
-            "1); accepted: at "
-            "most 1000000000000");
+  EXPECT_EQ(
+      workload_error("prompts: 16777216, prompt_length: 100, response_length: 100000"),
+      "job.yaml:1:21: an iteration processes 1679399321600 tokens (samples: 16777216, tokens of each: 100100, epochs: "
+      "1); accepted: at most 1000000000000");
   EXPECT_EQ(workload_error("prompts: 0, prompt_length: 1, response_length: 1"),
             "job.yaml:1:21: `prompts` must be an integer from 1 to 16777216, not 0");
   EXPECT_EQ(workload_error("prompts: 1, prompt_length: x, response_length: 1"),

@@ -168,19 +168,22 @@ TEST(WorkflowFault, Starts) {
             "role 1 initialised_from 0: role `reference` is initialized from the unknown role `act`; accepted: one of "
             "actor, reference");
   EXPECT_EQ(fault_after([](FileParts& p) { p.roles[1].initialised_from = "reference"; }),
-            "role 1 initialised_from 0: role `reference` is initialized from itself; accepted: another role");
+            "role 1 initialised_from 0: role `reference` is initialized from itself, directly or through other roles; "
+            "accepted: no such cycle");
   EXPECT_EQ(fault_after([](FileParts& p) {
               p.roles[0].initialised_from = "reference";
               p.roles[1].initialised_from = "actor";
             }),
-            "role 0 initialised_from 0: role `actor` is initialized from itself; accepted: another role");
+            "role 0 initialised_from 0: role `actor` is initialized from itself, directly or through other roles; "
+            "accepted: no such cycle");
   EXPECT_EQ(fault_after([](FileParts& p) {
               p.roles.push_back(role("third"));
               p.roles[0].initialised_from = "reference";
               p.roles[1].initialised_from = "third";
               p.roles[2].initialised_from = "reference";
             }),
-            "role 1 initialised_from 0: role `reference` is initialized from itself; accepted: another role");
+            "role 1 initialised_from 0: role `reference` is initialized from itself, directly or through other roles; "
+            "accepted: no such cycle");
 }
 
 TEST(WorkflowFault, AveragesAndUses) {
