@@ -95,7 +95,8 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
   DOVETAIL_TRY(const auto context, optional_integer(tree, "--rollout-max-context-len"));
   DOVETAIL_TRY(const auto prompt, optional_integer(tree, prompt_key));
   DOVETAIL_TRY(const auto response, optional_integer(tree, response_key));
-  if (!response && !context) return setting_error(tree, response_key, "is missing; accepted: a number of tokens");
+  if (!response && !context)
+    return setting_error(tree, response_key, "is missing; accepted: a number of tokens, or --rollout-max-context-len");
   if (context && *context < 2)
     return setting_error(tree, "--rollout-max-context-len", fmt::format("is {}; accepted: at least 2", *context));
   for (const auto& [key, cap] : {std::pair{prompt_key, prompt}, std::pair{response_key, response}})
@@ -138,9 +139,10 @@ base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samp
                            fmt::format("is {}; accepted: 1 to {} (the samples of an iteration)", *steps, samples));
     mini_batch = samples / *steps;
     if (batch && *batch != mini_batch)
-      return setting_error(tree, batch_key,
-                           fmt::format("is {} with {} steps, so slime rejects the configuration; accepted: {}", *batch,
-                                       *steps, mini_batch));
+      return setting_error(
+          tree, batch_key,
+          fmt::format("is {} with --num-steps-per-rollout {}, so slime rejects the configuration; accepted: {}", *batch,
+                      *steps, mini_batch));
   } else if (batch) {
     DOVETAIL_TRY(mini_batch, count_at(tree, batch_key));
   } else {
@@ -148,7 +150,7 @@ base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samp
     mini_batch = std::min(sequences, samples) * draft.layout.data;
     draft.run.assumed.push_back(
         {std::string(batch_key),
-         fmt::format("not given; an optimizer step has one micro-batch per data-parallel rank ({} samples)",
+         fmt::format("not given; an optimizer step has {} samples: one micro-batch per data-parallel rank",
                      mini_batch)});
   }
   if (mini_batch <= samples && samples % mini_batch == 0) return mini_batch;
@@ -242,8 +244,8 @@ base::Status add_slime_training(SlimeDraft& draft) {
   } else {
     run.assumed.push_back(
         {"",
-         "the actor has no inference pass: the engines, or the forward pass of the only step, provide "
-         "the old log-probabilities"});
+         "the actor has no inference pass: the engines or the forward pass of the only step provide the old "
+         "log-probabilities, or none are needed"});
   }
   run.tasks.push_back({"actor_train", trained});
   if (!draft.critic) return {};

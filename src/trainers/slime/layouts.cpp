@@ -82,11 +82,12 @@ base::Status read_virtual_stages(const syntax::SettingTree& tree, std::int64_t l
   if (place_of(tree, megatron_keys().virtual_stages).line > 0 || !layout.stage_layers.empty())
     return setting_error(
         tree, key,
-        "is set together with other flags for stages, so Megatron-LM rejects the configuration; accepted: unset, or "
-        "without the other flags");
+        "is set with --num-virtual-stages-per-pipeline-rank or --decoder-*-pipeline-num-layers, so Megatron-LM rejects "
+        "the configuration; accepted: unset, or without these flags");
   if (*chunk_layers < 1 || layers % layout.pipeline != 0 || of_stage % *chunk_layers != 0)
-    return setting_error(
-        tree, key, fmt::format("is {}; accepted: a divisor of the {} layers of a stage", *chunk_layers, of_stage));
+    return setting_error(tree, key,
+                         fmt::format("is {}; accepted: a number whose product with the {} stages divides the {} layers",
+                                     *chunk_layers, layout.pipeline, layers));
   layout.virtual_stages = static_cast<int>(of_stage / *chunk_layers);
   return {};
 }
@@ -139,10 +140,9 @@ base::Result<llm::Recomputation> read_recomputation(const syntax::SettingTree& t
                          "is set with selective recomputation, so Megatron-LM rejects the configuration; accepted: "
                          "unset, or full recomputation");
   if (recomputation == llm::Recomputation::full && (!method || !layers))
-    return setting_error(
-        tree, "--recompute-granularity",
-        "is full without --recompute-method and --recompute-num-layers, so Megatron-LM rejects the configuration; "
-        "accepted: all three flags");
+    return setting_error(tree, "--recompute-granularity",
+                         "is full, but --recompute-method or --recompute-num-layers is missing, so Megatron-LM rejects "
+                         "the configuration; accepted: all three flags");
   return recomputation;
 }
 
@@ -199,10 +199,11 @@ base::Result<SlimePools> slime_pools(const syntax::SettingTree& tree, const Impo
     return pools;
   }
   if (chosen->nodes < nodes)
-    return base::bad_input(
-        fmt::format("--cluster has {} nodes of {} GPUs, but trainer and engines need {} GPUs; accepted: "
-                    "at least {} nodes",
-                    chosen->nodes, node, all, nodes));
+    return base::bad_input(fmt::format(
+        "--cluster has {} nodes of {} GPUs, but trainer and engines need {} nodes{}; accepted: at least {} nodes",
+        chosen->nodes, node, nodes,
+        all > requested.all() ? ", because engines that do not fit on the trainer's last node begin on a new one" : "",
+        nodes));
   run.cluster = *std::move(chosen);
   return pools;
 }
@@ -256,11 +257,10 @@ base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int de
   DOVETAIL_CHECK(check_engine(tree, "--sglang-pp-size", stages, size, size_key));
   const std::int64_t tensor = size / stages;
   if (data > 1 && !attention)
-    return setting_error(
-        tree, "--sglang-dp-size",
-        fmt::format(
-            "is {} without --sglang-enable-dp-attention, so slime rejects the configuration; accepted: 1, or this flag",
-            data));
+    return setting_error(tree, "--sglang-dp-size",
+                         fmt::format("is {} without --sglang-enable-dp-attention, so slime rejects the configuration; "
+                                     "accepted: 1, or --sglang-enable-dp-attention",
+                                     data));
   DOVETAIL_CHECK(check_engine(tree, "--sglang-dp-size", data, tensor, "the number of GPUs per stage of an engine"));
   SlimeEngines engines{.layout = {.stage_layers = {}}, .engine = {}};
   llm::Layout& layout = engines.layout;

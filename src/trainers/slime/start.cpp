@@ -79,8 +79,9 @@ base::Status check_whole_run(const syntax::SettingTree& tree) {
   constexpr std::string_view loss_key = "--loss-type";
   DOVETAIL_TRY(const std::string loss, text_at(tree, loss_key));
   if (loss == "sft_loss")
-    return setting_error(tree, loss_key,
-                         "is sft_loss: it trains without generation, which is not supported; accepted: policy_loss");
+    return setting_error(
+        tree, loss_key,
+        "is sft_loss: it trains without generation, which is not supported; accepted: policy_loss, custom_loss");
   DOVETAIL_TRY(const auto engines, optional_integer(tree, "--rollout-num-gpus"));
   if (engines && *engines < 1)
     return setting_error(tree, "--rollout-num-gpus", "leaves no engine for generation; accepted: at least 1");

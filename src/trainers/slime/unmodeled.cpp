@@ -80,7 +80,8 @@ constexpr std::array checked_training{
                    "shared experts are computed during the exchange of tokens; the real run is faster"},
     CheckedSetting{"--moe-expert-capacity-factor", "null", "dropping tokens over the expert capacity is not modeled"},
     CheckedSetting{"--moe-pad-expert-input-to-capacity", "false", "expert inputs are padded; the real run is slower"},
-    CheckedSetting{"--num-critic-only-steps", "0", "the first steps do not train the actor; modeled as always trained"},
+    CheckedSetting{"--num-critic-only-steps", "0",
+                   "the first iterations do not train the actor; modeled as always trained"},
     CheckedSetting{"--ref-update-interval", "null", "copying the actor's weights to the reference is not modeled"},
     CheckedSetting{"--keep-old-actor", "false",
                    "older weights that are kept on the host and loaded for inference are not modeled"},
@@ -135,7 +136,7 @@ constexpr std::array given_flags{
     CheckedSetting{"--dynamic-sampling-filter-path", {}, "discarding and regenerating groups is not modeled"},
     CheckedSetting{"--custom-generate-function-path",
                    {},
-                   "multi-turn rollouts with an environment; modeled as one response without waiting"},
+                   "custom generation, such as multi-turn rollouts; modeled as one response without waiting"},
     CheckedSetting{"--rollout-buffer-url", {}, "samples come from a service; modeled as generated on the engines"},
     CheckedSetting{"--load-forge-rollout-data", {}, "samples come from a file; modeled as generated"},
     CheckedSetting{"--custom-rm-path", {}, "custom reward; modeled as taking no time"},
@@ -257,7 +258,7 @@ base::Status add_placement(const syntax::SettingTree& tree, bool async, Imported
     add_finding(tree, interval_key, "no effect: train.py syncs weights after each iteration", run.ignored);
   if (is_written(tree, "--num-gpus-per-node") && node < trainer_node)
     add_finding(tree, "--num-gpus-per-node",
-                fmt::format("{}: engines assume nodes of this size; modeled with nodes of {} GPUs", node, trainer_node),
+                fmt::format("{}: engines assume nodes of this size; modeled with the node size of the cluster", node),
                 run.not_modelled);
   if (run.algorithm == "ppo" && trainer && !*trainer && !both)
     add_finding(tree, "--offload-train", "false: no effect, because slime always offloads with a critic", run.ignored);
@@ -290,7 +291,8 @@ base::Status add_ignored(const syntax::SettingTree& tree, ImportedRun& run) {
   if (on_host && share.share == 0)
     add_finding(tree, "--optimizer-cpu-offload", "no effect with --optimizer-offload-fraction 0", run.ignored);
   if (context && is_written(tree, "--rollout-max-prompt-len"))
-    add_finding(tree, "--rollout-max-context-len", "responses to the longest prompts end at this cap", run.assumed);
+    add_finding(tree, "--rollout-max-context-len", "responses end when prompt and response together reach this cap",
+                run.assumed);
   return {};
 }
 

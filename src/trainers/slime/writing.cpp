@@ -236,7 +236,7 @@ base::Status check_slime_facts(const JobFacts& facts) {
   if (facts.algorithm == "remax" || facts.reward_model || facts.epochs != 1 || !facts.packing)
     return base::bad_input(
         "slime does not support remax, reward models, several epochs or unpacked sequences; accepted: ppo, grpo or "
-        "reinforce++ with `reward: rule`, `epochs: 1` and packing");
+        "reinforce++ with `reward: rule`, `epochs: 1` and `packing: true`");
   if (facts.steps_off_policy > 1 || (facts.steps_off_policy == 1 && facts.colocated))
     return base::bad_input(
         "slime runs at most one step off policy, and only with engines on separate GPUs; accepted: `steps_off_policy: "
