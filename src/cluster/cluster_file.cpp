@@ -41,8 +41,8 @@ std::string_view implausible(Measure measure, double amount) {
     return "is less than 1MB/s; accepted: 1MB/s or more, such as `50GB/s` (numbers without a unit are in bytes/s)";
   }
   if (measure == Measure::compute && amount < min_speed) {
-    return "is less than 1GFLOP/s; accepted: 1GFLOP/s or more, such as `989TFLOP/s` (numbers without a unit are in "
-           "FLOP/s)";
+    return "is less than 1GFLOP/s; accepted: 0, or 1GFLOP/s or more, such as `989TFLOP/s` (numbers without a unit are "
+           "in FLOP/s)";
   }
   if (measure == Measure::time && amount > max_latency) {
     return "is more than 1s; accepted: 1s or less, such as `5us` (numbers without a unit are in seconds)";

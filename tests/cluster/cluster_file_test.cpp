@@ -257,7 +257,7 @@ TEST(ReadCluster, DetectsMissingUnits) {
             "job.yaml:1:62: `memory` of GPU `X`: 80 is less than 1MB; accepted: 1MB or more, such as `80GiB` "
             "(numbers without a unit are in bytes)");
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s, bf16: 989}"),
-            "job.yaml:1:93: `bf16` of GPU `X`: 989 is less than 1GFLOP/s; accepted: 1GFLOP/s or more, such as "
+            "job.yaml:1:93: `bf16` of GPU `X`: 989 is less than 1GFLOP/s; accepted: 0, or 1GFLOP/s or more, such as "
             "`989TFLOP/s` (numbers without a unit are in FLOP/s)");
   EXPECT_EQ(line_error("network: {bandwidth: 1MB/s, latency: 1s}"), "no error");
 }
