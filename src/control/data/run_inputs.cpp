@@ -77,11 +77,9 @@ class DataReader {
       const std::int64_t space = limits_.context - max_response_;
       const auto tokens = static_cast<std::int64_t>(read.tokens.size());
       if (tokens > space)
-        return error_at(
-            prompt.line,
-            fmt::format(
-                "the prompt has {} tokens; at most {} are accepted (the context of {} minus {} for the response)",
-                tokens, std::max<std::int64_t>(0, space), limits_.context, max_response_));
+        return error_at(prompt.line, fmt::format("the prompt has {} tokens and its response up to {}; at most {} "
+                                                 "together are accepted (the model's context)",
+                                                 tokens, max_response_, limits_.context));
       data.prompts.push_back(std::move(read));
     }
     return {};
@@ -155,8 +153,8 @@ Result<std::vector<TokenId>> ends_of(const RunSettings& settings, const text::To
     const auto token = tokenizer.find(turn);
     if (!token)
       return Error{Failure::bad_input, path, 0, 0,
-                   fmt::format("the tokenizer has no token \"{}\", which ends a turn of the chat template {}; use the "
-                               "template that the model was trained with",
+                   fmt::format("the tokenizer has no token \"{}\", which ends a turn with `template: {}`; use the "
+                               "`template` that the model was trained with",
                                turn, base::enum_name(settings.data.chat_template))};
     ends.push_back(*token);
   }

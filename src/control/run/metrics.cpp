@@ -123,12 +123,13 @@ class WarningFinder {
     const Metric* const min = find_metric(metrics_, "reward_min");
     const Metric* const max = find_metric(metrics_, "reward_max");
     if (min != nullptr && max != nullptr && min->value == max->value)
-      found_.push_back({"reward", "all rewards are equal, so there is nothing to learn from them"});
+      found_.push_back({"reward", "all rewards are equal, so they do not show which responses are better"});
     for (const Metric& metric : metrics_)
       if (metric.name.ends_with("_skipped") && metric.value > 0)
         found_.push_back(
             {metric.name,
-             fmt::format("{:.0f} steps were skipped because the loss or gradients were not finite", metric.value)});
+             fmt::format("`{}` is {:.0f}: steps were skipped because their loss or gradients were not finite",
+                         metric.name, metric.value)});
     return std::move(found_);
   }
 
@@ -149,12 +150,14 @@ class WarningFinder {
     const double first = *health.first_entropy;
     if (entropy->value < first / 4)
       found_.push_back(
-          {"entropy", fmt::format("the entropy fell from {:.3f} to {:.3f} nats per token: the policy repeats itself",
-                                  first, entropy->value)});
+          {"entropy",
+           fmt::format(
+               "the entropy fell from {:.3f} to {:.3f} nats per token since the first iteration: responses vary less",
+               first, entropy->value)});
     if (entropy->value > 2 * first)
-      found_.push_back(
-          {"entropy", fmt::format("the entropy rose from {:.3f} to {:.3f} nats per token: the policy is degenerating",
-                                  first, entropy->value)});
+      found_.push_back({"entropy", fmt::format("the entropy rose from {:.3f} to {:.3f} nats per token since the first "
+                                               "iteration: responses are more random",
+                                               first, entropy->value)});
   }
 
   const Metrics& metrics_;

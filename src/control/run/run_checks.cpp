@@ -197,9 +197,9 @@ Status check_lengths(const Node& job) {
   const auto workload = job.find("workload");
   const auto cap = workload ? workload->find("sequence_cap") : std::nullopt;
   if (!cap) return {};
-  return cap->error(fmt::format(
-      "`sequence_cap` is {}, but a run ends responses only at the cap of response_length; remove `sequence_cap`",
-      cap->describe()));
+  return cap->error(
+      fmt::format("`sequence_cap` is {}, but a run caps only responses (`response_length`); remove `sequence_cap`",
+                  cap->describe()));
 }
 
 /// Rejects settings of other trainers: a run computes in fp32, on the devices, with whole logits, one group and its own
@@ -233,7 +233,7 @@ Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks) {
     return document.root()
         .find("software")
         ->find("framework")
-        ->error(fmt::format("`framework` is {}; a run requires {}, or no `framework`",
+        ->error(fmt::format("`framework` is {}; a run requires `framework: {}`, or no `framework`",
                             base::quote(job.software.framework), run_framework));
   DOVETAIL_CHECK(check_types(document.root()));
   DOVETAIL_CHECK(check_lengths(document.root()));
@@ -306,7 +306,7 @@ Status check_run_folder(const std::string& folder, bool resume) {
     if (resume) return error("the folder does not exist; --resume needs the folder of a run");
     return {};
   }
-  if (!fs::is_directory(folder, failed)) return error("not a folder; use a new or an empty folder");
+  if (!fs::is_directory(folder, failed)) return error("not a folder; a run needs a folder");
   bool is_used = false;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed))
     is_used = is_used || entry.path().filename() != plan_file_name;

@@ -223,10 +223,11 @@ class TrainTask {
     const std::int64_t in_a_row = ++context_.state.skipped_in_a_row[task_.role];
     const Guards& guards = setup_.settings.guards;
     if (guards.non_finite == NonFinite::skip && in_a_row < guards.in_a_row) return {};
-    return base::Error{base::Failure::invalid, "", 0, 0,
-                       fmt::format("the loss or gradients of {} are not finite in iteration {} (consecutive steps: {}; "
-                                   "samples of the last step: {}); try a lower learning rate or clipping",
-                                   task_.role, context_.state.iterations + 1, in_a_row, fmt::join(places, ", "))};
+    return base::Error{
+        base::Failure::invalid, "", 0, 0,
+        fmt::format("the loss or gradients of {} are not finite in iteration {} (steps in a row: {}; "
+                    "samples of the last step, from 0: {}); try a lower learning rate or stronger clipping",
+                    task_.role, context_.state.iterations + 1, in_a_row, fmt::join(places, ", "))};
   }
 
   TaskContext& context_;

@@ -130,7 +130,7 @@ TEST(Warnings, AreIssuedAboveTheirLimits) {
       {{"actor_entropy", 4.1}, "the entropy rose"},  {{"actor_divergence", 0.11}, "diverged from the sampling policy"},
       {{"kl_token", 11}, "nats per token"},          {{"kl_sequence", 51}, "nats per response"},
       {{"truncated", 0.95}, "at the cap: 95%"},      {{"reward_min", 1}, "all rewards are equal"},
-      {{"actor_skipped", 2}, "2 steps were skipped"}};
+      {{"actor_skipped", 2}, "`actor_skipped` is 2"}};
   for (const auto& [metric, text] : cases) {
     HealthRecord health;
     EXPECT_THAT(warnings_of(good(), health), IsEmpty());
