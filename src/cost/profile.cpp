@@ -216,8 +216,8 @@ Result<std::vector<double>> read_numbers(const Node& map, const std::string& wha
                                          double most) {
   DOVETAIL_TRY(const Node list, base::require(map, what, key));
   if (!list.is_list() || list.size() == 0)
-    return list.error(
-        fmt::format("{} of {} is {}; accepted: a non-empty list of numbers", quote(key), what, list.describe()));
+    return list.error(fmt::format("{} of {} is {}; accepted: a non-empty list of numbers", quote(key), what,
+                                  list.is_list() ? "an empty list" : list.describe()));
   std::vector<double> numbers;
   for (std::size_t item = 0; item < list.size(); ++item) {
     DOVETAIL_TRY(const double number, base::read_number(list.item(item), quote(key), least, most));
@@ -263,7 +263,7 @@ Result<ProfileTable> read_table(const Node& layer, std::string_view key, const T
   if (!list) return table;
   if (!list->is_list() || list->size() == 0)
     return list->error(fmt::format("{} is {}; accepted: a non-empty list of maps such as {}", quote(key),
-                                   list->describe(), keys.example));
+                                   list->is_list() ? "an empty list" : list->describe(), keys.example));
   for (std::size_t item = 0; item < list->size(); ++item) {
     DOVETAIL_TRY(ProfileCurve curve, read_curve(list->item(item), fmt::format("an item of {}", quote(key)), keys));
     const auto twice = std::find_if(table.begin(), table.end(),
@@ -359,7 +359,8 @@ Status read_links(const Node& root, Profile& profile) {
   const auto links = root.find("links");
   if (!links) return {};
   if (!links->is_list() || links->size() == 0)
-    return links->error(fmt::format("`links` is {}; accepted: a non-empty list of maps", links->describe()));
+    return links->error(fmt::format("`links` is {}; accepted: a non-empty list of maps",
+                                    links->is_list() ? "an empty list" : links->describe()));
   for (std::size_t item = 0; item < links->size(); ++item) {
     DOVETAIL_TRY(LinkProfile link, read_link(links->item(item)));
     profile.links.push_back(std::move(link));
@@ -429,7 +430,8 @@ Result<Profile> parse_profile(std::string_view content, const std::string& path)
   DOVETAIL_TRY(profile.name, base::read_name(name, "name"));
   DOVETAIL_TRY(const Node layers, base::require(root, "a profile", "layers", "layers: [...]"));
   if (!layers.is_list() || layers.size() == 0)
-    return layers.error(fmt::format("`layers` is {}; accepted: a non-empty list of maps", layers.describe()));
+    return layers.error(fmt::format("`layers` is {}; accepted: a non-empty list of maps",
+                                    layers.is_list() ? "an empty list" : layers.describe()));
   for (std::size_t item = 0; item < layers.size(); ++item) {
     DOVETAIL_TRY(LayerProfile layer, read_layer(layers.item(item), keys, std::filesystem::path(path).parent_path()));
     for (const LayerProfile& other : profile.layers)
