@@ -369,7 +369,7 @@ LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::
   if (at_cap > 0 && at_cap < 1) {
     figures.at_cap = at_cap;
     if (!workflow::find_fault(figures))
-      return {figures, rounded_mean, fmt::format("{:.2g}% end at the cap", 100 * at_cap)};
+      return {figures, rounded_mean, fmt::format("{:.3g}% end at the cap", 100 * at_cap)};
     figures.at_cap.reset();
   }
   if (logged.longest && !reaches) {

@@ -183,7 +183,7 @@ std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const
   add_spread(scenario, iteration, reasons);
   if (std::abs(phases) > notable && (phases > 0) == longer)
     reasons.push_back(
-        fmt::format("all phases together take {:.1f} s {} than predicted: see the reasons given for each phase",
+        fmt::format("all phases together take {:.1f} s {} than predicted: see the difference of each phase",
                     std::abs(phases), longer ? "more" : "less"));
   if (longer && apart > notable && predicted_outside < 0)
     reasons.push_back(fmt::format("phases overlap by {:.1f} s in the plan, but less in the run", -predicted_outside));

@@ -74,7 +74,8 @@ Result<std::vector<std::string>> read_fitted(const Node& root, cost::Efficiency 
   const auto list = root.find("fit");
   if (!list) return fitted;
   if (!list->is_list() || list->size() == 0)
-    return list->error(fmt::format("`fit` must be a non-empty list of constants, got {}", list->describe()));
+    return list->error(fmt::format("`fit` must be a non-empty list of constants, got {}",
+                                   list->is_list() ? "an empty list" : list->describe()));
   std::vector<std::string_view> names;
   for (const cost::EfficiencyConstant& constant : cost::efficiency_constants()) names.push_back(constant.name);
   for (std::size_t item = 0; item < list->size(); ++item) {
@@ -343,9 +344,10 @@ Members heading_of(const MeasurementNames& names) {
 base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRun& run,
                                  const MeasuredComparison& comparison, const plan::Job& job) {
   if (!comparison.iteration || comparison.iteration->seconds < min_phase_seconds)
-    return base::bad_input(fmt::format(
-        "the log has no iteration time, which a measurement needs; use a log with `{}{}`",
-        trainers::log_keys(run.format).prefixes.front(), trainers::log_keys(run.format).times.front().name));
+    return base::bad_input(
+        fmt::format("the log has no iteration time of at least {} s, which a measurement needs; use a log with `{}{}`",
+                    min_phase_seconds, trainers::log_keys(run.format).prefixes.front(),
+                    trainers::log_keys(run.format).times.front().name));
   Members members{{"name", json_string(names.row)},
                   {"job", names.job_text.empty() ? json_string(names.job) : names.job_text},
                   {"plan", names.plan_text.empty() ? json_string(names.plan) : names.plan_text},
