@@ -32,7 +32,8 @@ using ColumnPlaces = std::array<std::size_t, column_count>;  ///< [column] index
 
 Result<Ticks> read_time(const Node& node, std::string_view what, TimeUnit unit) {
   if (!node.is_number())
-    return node.error(fmt::format("{} is {}; accepted: a time in {}", what, node.describe(), base::name_of(unit)));
+    return node.error(
+        fmt::format("{} is {}; accepted: a number (unit: {})", what, node.describe(), base::name_of(unit)));
   const Result<Ticks> time = base::parse_time(node.text(), unit, base::ExcessDigits::refuse, max_sum);
   if (!time.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), time.error().message));
   return *time;

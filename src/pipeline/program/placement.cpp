@@ -48,8 +48,9 @@ Status put_rank(int rank, Place place, const Model& model, std::vector<std::opti
   std::optional<Place>& known = places[static_cast<std::size_t>(rank)];
   if (known && *known != place)
     return base::bad_input(fmt::format(
-        "rank {} is on device {} and, for model {}, on device {}; a rank must be on one device of one group", rank,
-        known->second.value, model.name, place.second.value));
+        "rank {} is on device {} of group {} and, for model {}, on device {} of group {}; a rank must be on one device "
+        "of one group",
+        rank, known->second.value, known->first, model.name, place.second.value, place.first));
   known = place;
   return {};
 }

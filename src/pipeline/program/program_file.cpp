@@ -39,7 +39,8 @@ Result<Memory> read_memory_at(const Node& map, std::string_view what, std::strin
 
 Result<std::vector<int>> read_ranks(const Node& node, int ranks) {
   if (!node.is_list() || node.size() == 0)
-    return node.error(fmt::format("`ranks` is {}; accepted: a list of at least one rank", node.describe()));
+    return node.error(fmt::format("`ranks` is {}; accepted: a list of at least one rank",
+                                  node.is_list() ? "an empty list" : node.describe()));
   std::vector<int> list;
   for (std::size_t i = 0; i < node.size(); ++i) {
     DOVETAIL_TRY(const std::int64_t rank, base::read_integer(node.item(i), "a rank", 0, ranks - 1));

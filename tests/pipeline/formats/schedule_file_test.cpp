@@ -133,7 +133,8 @@ TEST(ParseSchedule, NamesAMistakeInTheClaims) {
   EXPECT_EQ(claim_error(R"("makespan": 1.5)"),
             "s.json:4:13: `makespan`: 1.5 is not an integer number of ticks; accepted: an integer, or a time_unit of "
             "s, ms, us or ns");
-  EXPECT_EQ(claim_error(R"("makespan": "6")"), "s.json:4:13: `makespan` is the string `6`; accepted: a time in tick");
+  EXPECT_EQ(claim_error(R"("makespan": "6")"),
+            "s.json:4:13: `makespan` is the string `6`; accepted: a number (unit: tick)");
   EXPECT_EQ(claim_error(R"("peak_activation": null)"), "s.json:4:20: `peak_activation` is null; accepted: a number");
   EXPECT_EQ(claim_error(R"("peak_activation": 1e-7)"),
             "s.json:4:20: `peak_activation`: 1e-7 has more than six decimals; accepted: at most six");
