@@ -17,7 +17,7 @@ std::optional<std::string> find_side_fault(const cluster::Cluster& cluster, cons
                        llm::to_text(side.layout), ranks, side.mesh.count);
   const int devices = cluster::device_count(cluster);
   if (side.mesh.first < 0 || side.mesh.first > devices - side.mesh.count)
-    return fmt::format("devices {} to {} are not in the cluster; accepted: 0 to {}", side.mesh.first,
+    return fmt::format("devices {} to {} are not all in the cluster; accepted: 0 to {}", side.mesh.first,
                        std::int64_t{side.mesh.first} + side.mesh.count - 1, devices - 1);
   return std::nullopt;
 }

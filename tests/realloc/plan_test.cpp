@@ -292,7 +292,7 @@ TEST(Reallocation, ReportsFaults) {
   EXPECT_THAT(fault(side_of(model_named("llama-2-13b"), {}, 0)),
               testing::HasSubstr("llama-2-7b and llama-2-13b have different weights"));
   EXPECT_THAT(fault(side_of(model, layout_of(2, 2, 2), 1)),
-              testing::HasSubstr("devices 1 to 8 are not in the cluster; accepted: 0 to 7"));
+              testing::HasSubstr("devices 1 to 8 are not all in the cluster; accepted: 0 to 7"));
   EXPECT_THAT(fault(side_of(model, layout_of(1, 3, 1), 0)), testing::HasSubstr("32 heads"));
   EXPECT_THAT(fault({model, layout_of(2, 1, 1), {0, 4}}),
               testing::HasSubstr("dp2 tp1 pp1 uses 2 devices, but its mesh has 4; accepted: a layout"));
