@@ -235,7 +235,7 @@ class Faults:
             self.expect_error(
                 process,
                 rf"rank ({victim} is lost: no heartbeat|{victim} of {ranks} did not connect"
-                rf"|\d+ (timed out|cannot reach) .*no heartbeat from rank {victim}\b)",
+                rf"|\d+ (timed out|cannot reach) .*no heartbeat from ranks? {victim}\b)",
             )
         return True
 

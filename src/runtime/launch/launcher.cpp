@@ -428,7 +428,7 @@ class Launcher {
       cause += fmt::format(", possibly because the machine ran out of memory; the rank's last resident memory was {}",
                            answer::gibibytes(ranks_[rank].resident));
       if (const auto predicted = ranks_[rank].note.predicted)
-        cause += fmt::format(", and the plan needs {}", answer::gibibytes(*predicted));
+        cause += fmt::format(", and the plan needs up to {}", answer::gibibytes(*predicted));
     }
     return lost(rank, cause);
   }

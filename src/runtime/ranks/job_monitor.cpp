@@ -223,7 +223,9 @@ Error deadline_error(int rank, std::string_view action, JobMonitor* monitor) {
   std::vector<int> silent;
   if (monitor != nullptr) silent = monitor->unresponsive_ranks();
   return lost(fmt::format("rank {} {}{}", rank, action,
-                          silent.empty() ? "" : fmt::format("; no heartbeat from rank {}", fmt::join(silent, ", "))));
+                          silent.empty() ? ""
+                                         : fmt::format("; no heartbeat from rank{} {}", silent.size() == 1 ? "" : "s",
+                                                       fmt::join(silent, ", "))));
 }
 
 std::string seconds_since(Clock::time_point begin) {

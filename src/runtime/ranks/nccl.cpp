@@ -225,7 +225,7 @@ ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const Jo
              GroupUse use, const std::vector<int>& ranks, std::chrono::milliseconds timeout) {
     if (use == GroupUse::channel && ++*channels > max_channels)
       throw std::runtime_error(
-          fmt::format("NCCL supports at most {} channels per rank; use --carrier gloo", max_channels));
+          fmt::format("with NCCL, a rank can have at most {} channels; use --carrier gloo", max_channels));
     const transport::Deadline deadline = transport::Clock::now() + timeout;
     const auto own = static_cast<int>(std::find(ranks.begin(), ranks.end(), place.rank) - ranks.begin());
     meet(store, name_of(use, ranks), ranks.size(), monitor, deadline);
