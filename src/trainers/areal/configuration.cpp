@@ -41,10 +41,9 @@ base::Status check_is_rl(const syntax::SettingTree& tree) {
   const bool generates = gconfig != nullptr && (gconfig->place.line > 0 || place_of(tree, "rollout").line > 0 ||
                                                 place_of(tree, "allocation_mode").line > 0);
   if (!generates || place_of(tree, "actor").line == 0) {
-    error.message = fmt::format(
-        "the run {}, which is not supported; accepted: configurations of PPO and its variants, with `rollout` and "
-        "`actor`",
-        generates ? "generates without training" : "trains without generation");
+    error.message =
+        fmt::format("the run does not {}; accepted: configurations of PPO and its variants, with `rollout` and `actor`",
+                    generates ? "train" : "generate");
     return error;
   }
   if (areal_has_role(tree, "teacher"))
@@ -100,8 +99,8 @@ base::Status read_lengths(ArealDraft& draft) {
                        "set --prompt-length",
                        run.prompt_cap)});
     if (!draft.request.options.response_length)
-      run.assumed.push_back(
-          {response_key, "modeled with responses of this length; set --response-length", place_of(tree, response_key)});
+      run.assumed.push_back({response_key, "modeled with all responses at their cap; set --response-length",
+                             place_of(tree, response_key)});
   }
   if (both <= run.prompt_cap)
     return setting_error(tree, both_key,
@@ -123,8 +122,9 @@ base::Status read_workload(ArealDraft& draft) {
   DOVETAIL_TRY(run.prompts, count_at(tree, batch_key));
   DOVETAIL_TRY(run.samples_per_prompt, count_at(tree, "gconfig.n_samples"));
   if (run.samples_per_prompt > plan::max_count || run.prompts > plan::max_count / run.samples_per_prompt)
-    return setting_error(tree, batch_key,
-                         fmt::format("makes too many samples per iteration; accepted: at most {}", plan::max_count));
+    return setting_error(
+        tree, batch_key,
+        fmt::format("makes too many samples per iteration; accepted: at most {} samples", plan::max_count));
   const std::int64_t samples = run.prompts * run.samples_per_prompt;
   DOVETAIL_TRY(const std::int64_t parts, count_at(tree, parts_key));
   if (parts > samples)
@@ -146,7 +146,9 @@ base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector
   DOVETAIL_TRY(std::int64_t nodes, count_at(tree, nodes_key));
   DOVETAIL_TRY(std::int64_t gpus, count_at(tree, gpus_key));
   if (nodes > max_devices || gpus > max_devices || nodes * gpus > max_devices)
-    return setting_error(tree, nodes_key, fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
+    return setting_error(
+        tree, nodes_key,
+        fmt::format("times `cluster.n_gpus_per_node` is too large; accepted: at most {} GPUs in total", max_devices));
   std::int64_t needed = 0;
   for (const std::int64_t count : counts) needed += count;
   if (nodes == 1 && needed > gpus) {
@@ -158,10 +160,10 @@ base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector
   }
   dealt = assign_pools(counts, gpus);
   if (dealt.nodes > nodes)
-    return setting_error(
-        tree, nodes_key,
-        fmt::format("is {} nodes of {} GPUs, but the engines need {} GPUs on {} nodes; accepted: at least {} nodes",
-                    nodes, gpus, needed, dealt.nodes, dealt.nodes));
+    return setting_error(tree, nodes_key,
+                         fmt::format("is {} nodes of {} GPUs, but the engines need {} GPUs on {} nodes (a pool stays "
+                                     "within one node if it fits); accepted: at least {} nodes",
+                                     nodes, gpus, needed, dealt.nodes, dealt.nodes));
   if (place_of(tree, nodes_key).line == 0) {
     nodes = dealt.nodes;
     draft.run.assumed.push_back(
@@ -187,8 +189,9 @@ base::Status read_pools(ArealDraft& draft) {
     counts.push_back(engine.allocation.devices());
     needed += counts.back();
     if (needed > max_devices)
-      return setting_error(draft.tree(), engine.key,
-                           fmt::format("needs too many GPUs; accepted: at most {} in total", max_devices));
+      return setting_error(
+          draft.tree(), engine.key,
+          fmt::format("makes the engines need too many GPUs; accepted: at most {} in total", max_devices));
   }
   DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
   AssignedPools dealt;
@@ -196,8 +199,8 @@ base::Status read_pools(ArealDraft& draft) {
     dealt = assign_pools(counts, chosen->gpus_per_node);
     if (dealt.nodes > chosen->nodes)
       return base::bad_input(
-          fmt::format("--cluster has {} nodes of {} GPUs, but the engines need {} GPUs; accepted: at "
-                      "least {} nodes",
+          fmt::format("--cluster has {0} nodes of {1} GPUs, but the engines need {2} GPUs on {3} nodes (a pool stays "
+                      "within one node if it fits); accepted: at least {3} nodes",
                       chosen->nodes, chosen->gpus_per_node, needed, dealt.nodes));
     draft.run.cluster = *std::move(chosen);
   } else {

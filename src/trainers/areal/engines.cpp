@@ -45,7 +45,7 @@ struct AllocationText {
   }
   bool ended() const { return at == text.size(); }
   base::Error fault(std::string_view what) const {
-    return base::bad_input(fmt::format("{} (character {}), which AReaL rejects; {}", what, at + 1, accepted));
+    return base::bad_input(fmt::format("{} (character {}); {}", what, at + 1, accepted));
   }
 };
 
@@ -102,7 +102,7 @@ base::Status read_folded(AllocationText& text, ArealAllocation& into) {
 base::Status read_name(AllocationText& text, ArealAllocation& into) {
   if (!text.takes("[")) return {};
   const std::size_t end = text.text.find(']', text.at);
-  if (end == std::string::npos || end == text.at) return text.fault("the name in brackets is missing");
+  if (end == std::string::npos || end == text.at) return text.fault("a name and `]` must follow `[`");
   into.name = text.text.substr(text.at, end - text.at);
   text.at = end + 1;
   return {};
@@ -127,7 +127,7 @@ base::Result<ArealAllocation> read_allocation(AllocationText& text) {
   DOVETAIL_CHECK(read_name(text, read));
   const bool named = !read.backend.empty() || !read.name.empty();
   if (named && !text.takes(":") && !(text.old && text.takes("."))) return text.fault("`:` is missing");
-  if (read.backend.empty() && !text.old) return text.fault("the backend is missing");
+  if (read.backend.empty() && !text.old) return text.fault("the backend is missing or unknown");
   const std::string_view rest = std::string_view(text.text).substr(text.at);
   if (!read.generates() && (rest.starts_with("(") || rest.starts_with("attn"))) {
     DOVETAIL_CHECK(read_folded(text, read));
@@ -274,7 +274,7 @@ base::Result<ArealMode> parse_areal_mode(std::string_view content) {
     if (!first && !shares && !text.takes("+")) return text.fault("unexpected text");
     DOVETAIL_TRY(ArealAllocation read, read_allocation(text));
     std::optional<ArealAllocation>& side = read.generates() ? rollout : actor;
-    if (side) return text.fault("there are two engines of the same kind");
+    if (side) return text.fault("two engines generate, or two engines train");
     side = std::move(read);
     colocated = colocated || shares;
   }

@@ -80,7 +80,7 @@ base::Status lay_out_archon(const syntax::SettingTree& tree, const ArealEngine& 
   if (mode == "memory_budget" && !compiles)
     return setting_error(tree, mode_key,
                          "is memory_budget without enable_compile, so AReaL rejects the configuration; accepted: "
-                         "enable_compile true, or selective");
+                         "`enable_compile: true`, or another `ac_mode`");
   layout.recomputation = mode == "none"   ? llm::Recomputation::none
                          : mode == "full" ? llm::Recomputation::full
                                           : llm::Recomputation::selective;

@@ -90,7 +90,7 @@ base::Status check_trained(const syntax::SettingTree& tree, const ArealEngine& e
   DOVETAIL_TRY(const bool by_layer, flag_at(tree, engine.role + ".fsdp.per_layer_optim_step"));
   if (by_layer && engine.allocation.backend == "fsdp" && named != "adam")
     return stops(tree, engine.role + ".fsdp.per_layer_optim_step",
-                 fmt::format("is true with {}; accepted: false, or adam", named));
+                 fmt::format("is true with {}; accepted: false, or the optimizer adam", named));
   DOVETAIL_TRY(const bool by_tree, flag_at(tree, engine.role + ".enable_tree_training"));
   if (by_tree && engine.allocation.context > 1)
     return stops(tree, engine.role + ".enable_tree_training",

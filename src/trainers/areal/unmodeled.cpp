@@ -94,8 +94,8 @@ constexpr std::array archon_recomputation{
 
 constexpr std::array megatron_settings{
     CheckedSetting{"wrap_with_ddp", "true", "modeled with Megatron's data parallelism"},
-    CheckedSetting{"use_torch_fsdp2", "false", "modeled as ZeRO 1; the real run shards more"},
-    CheckedSetting{"use_custom_fsdp", "false", "modeled as ZeRO 1; the real run shards more"},
+    CheckedSetting{"use_torch_fsdp2", "false", "sharding of weights and gradients is not modeled"},
+    CheckedSetting{"use_custom_fsdp", "false", "sharding of weights and gradients is not modeled"},
     CheckedSetting{
         "ddp.overlap_grad_reduce", "true",
         "gradients are reduced after the backward pass; modeled as overlapping it, but the real run is slower"},
@@ -360,7 +360,7 @@ base::Status add_unmodeled_types(const syntax::SettingTree& tree, const ArealEng
   }
   if (optimizer.value_or("adam") == "sgd") add(optimizer_key, "sgd: modeled as Adam, whose moments use more memory");
   if (optimizer.value_or("adam") == "adam_bf16" && engine.allocation.backend != "megatron")
-    add(optimizer_key, "adam_bf16: moments in bf16 with weights of another type are not modeled");
+    add(optimizer_key, "adam_bf16: moments are modeled in the type of the weights");
   return {};
 }
 
@@ -471,7 +471,7 @@ void add_facts(const syntax::SettingTree& tree, const std::vector<ArealEngine>& 
     if (!model.experts && (engine.allocation.expert > 1 || engine.allocation.expert_tensor > 1))
       run.ignored.push_back({engine.key, "no effect: the model has no experts", place_of(tree, engine.key)});
   if (!run.reference && areal_has_role(tree, "ref"))
-    run.ignored.push_back({"ref", "no effect: there is no reference because actor.kl_ctl is 0", place_of(tree, "ref")});
+    run.ignored.push_back({"ref", "no effect: a reference needs actor.kl_ctl above 0", place_of(tree, "ref")});
 }
 
 }  // namespace

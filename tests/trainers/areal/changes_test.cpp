@@ -222,7 +222,7 @@ TEST(ArealConfiguration, RejectsUnsupportedConfigurations) {
   const char* supervised = "actor: {backend: \"fsdp:d8\", path: Qwen/Qwen3-8B}\ntrain_dataset: {batch_size: 8}\n";
   const base::Result<Import> read = areal(supervised);
   ASSERT_FALSE(read.ok());
-  EXPECT_NE(read.error().message.find("trains without generation"), std::string::npos) << read.error().message;
+  EXPECT_NE(read.error().message.find("does not generate"), std::string::npos) << read.error().message;
 }
 
 }  // namespace
