@@ -67,8 +67,8 @@ Result<std::unique_ptr<JobStore>> JobStore::hold(std::uint16_t port, int attempt
     impl->keys = keys_of(impl->server, attempt);
     return std::unique_ptr<JobStore>(new JobStore(std::move(impl)));
   } catch (const std::exception& error) {
-    return base::bad_input(
-        fmt::format("the job's store cannot listen on port {}: {}; use a free port", port, reason_of(error)));
+    return base::bad_input(fmt::format("the job's store cannot listen on port {}: {}; set MASTER_PORT to a free port",
+                                       port, reason_of(error)));
   }
 }
 
