@@ -66,11 +66,11 @@ struct CommunicationEfficiency {
   LinkEfficiency between{.bandwidth = 0.93, .latency = 0, .half_size = 1e6};
 };
 
-/// Returns the links of groups on `mesh`. `inside` has the lowest bandwidth of the mesh's nodes. `between` has the
-/// lowest bandwidth, the highest latency and the largest half size of the network levels up to the one that joins the
-/// mesh; for a mesh in one node, only the first level counts. The bandwidth between nodes is at most the bandwidth
-/// inside, because the data passes a device's own link. For transfers between two meshes, pass their hull_of. REQUIRES:
-/// the mesh is in the cluster, and the bandwidth efficiencies are above 0.
+/// Returns the links of groups on `mesh`. Before `efficiency` applies, `inside` has the lowest bandwidth of the mesh's
+/// nodes. `between` has the lowest bandwidth, the highest latency and the largest half size of the network levels up to
+/// the one that joins the mesh; for a mesh in one node, only the first level counts. The resulting bandwidth between
+/// nodes is at most the bandwidth inside, because the data passes a device's own link. For transfers between two
+/// meshes, pass their hull_of. REQUIRES: the mesh is in the cluster, and the bandwidth efficiencies are above 0.
 Links links_of(const Cluster& cluster, const Mesh& mesh, const CommunicationEfficiency& efficiency = {});
 
 /// A group of `ranks` communicating ranks, with `ranks_per_node` on each node except that the last may have fewer. If
@@ -80,7 +80,7 @@ struct RankGroup {
   int ranks_per_node = 1;
 };
 
-// The functions below return seconds. They REQUIRE: ranks and ranks per node at least 1, bytes at least 0, bandwidths
+// Times are in seconds. The functions below REQUIRE: ranks and ranks per node at least 1, bytes at least 0, bandwidths
 // above 0, latencies and half sizes at least 0.
 
 /// Returns the time of one message from a device to another.

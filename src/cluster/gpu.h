@@ -1,4 +1,4 @@
-// GPUs: published memory, speeds and links, and a table of common models.
+// GPUs: memory, speeds and links, and a table of common models.
 #pragma once
 
 #include <cstdint>
