@@ -67,7 +67,7 @@ struct NormalMaximum {
   double mean = 0;
   double square = 0;
 };
-/// Returns these values for `count` variables, by a sum over a grid with spacing 1/8. Exact to 1e-8 for up to 8192
+/// Returns the NormalMaximum of `count` variables, by a sum over a grid with spacing 1/8. Exact to 1e-8 for up to 8192
 /// variables. REQUIRES: count >= 1.
 NormalMaximum normal_maximum(int count);
 

@@ -106,13 +106,13 @@ struct Conventions {
   /// partitions. Otherwise, they are assigned in arrival order.
   bool balances_ranks = true;
   /// The batch is packed into micro-batches, which are then assigned to ranks in turn; pipeline parallelism pads them
-  /// to one length (NeMo-RL). Otherwise, each rank packs its own sequences. Only simulations distinguish these cases
-  /// (predict/simulated/ranks.h).
+  /// to one length (NeMo-RL). Otherwise, each rank packs its own sequences. Simulated times
+  /// (predict/simulated/ranks.h) and peak memory depend on this; analytical times do not.
   bool deals_packs = false;
 
-  // The allocator.
+  // Buffers, overhead, and memory that the allocator reserves.
   std::int64_t bucket = 0;  ///< maximum bytes of the bucket in which gradients are reduced under ZeRO 1 or higher
-  /// Other permanent bytes: cuBLAS workspaces, buckets, the batch; fitted except for DeepSpeed.
+  /// Other permanent bytes: cuBLAS workspaces, buckets, the batch; fitted or assumed.
   std::int64_t overhead = 0;
   /// Peak reserved bytes divided by peak allocated bytes in training, fitted or assumed; 0: not known.
   double reserved_factor = 0;

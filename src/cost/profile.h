@@ -81,7 +81,7 @@ struct EndProfile {
 /// weight.
 inline constexpr double bytes_an_optimizer_step = 30;
 
-/// Measurements of one model on one GPU type with one tensor-parallel degree.
+/// Measurements of one model on one GPU type, with one tensor-parallel and one expert-parallel degree.
 struct LayerProfile {
   std::string gpu;  ///< name of the GPU, as in the job's cluster
   llm::Transformer model;

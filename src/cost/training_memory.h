@@ -105,8 +105,9 @@ std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layou
 /// overrides the rules:
 ///
 /// - 1F1B: min(stages - stage, micro-batches).
-/// - Interleaved: 2 (stages - stage - 1) + (chunks - 1) stages + 1 passes through the stage's chunks (Megatron-LM,
-///   arXiv 2104.04473). Each pass counts as a fraction of a micro-batch: the chunk's share of the stage's layers.
+/// - Interleaved: 2 (stages - stage - 1) + (chunks - 1) stages + 1 passes through the stage's chunks, but at most all
+///   (Megatron-LM, arXiv 2104.04473). Each pass counts as a fraction of a micro-batch: the chunk's share of the stage's
+///   layers.
 /// - GPipe: all.
 double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
                                int stage);
