@@ -17,8 +17,8 @@ namespace dovetail::execute {
 ///
 /// The ranks' clocks are consistent if no message arrives before it was sent and no reduction ends before all of its
 /// ranks have begun it. Consistent clocks, such as those of ranks on one host, are not moved relative to each other.
-/// Otherwise, one rank keeps its clock, and every other clock is moved to the middle of the range in which all clocks
-/// are consistent. A rank without messages or reductions keeps its clock, too.
+/// Otherwise, in each set of ranks that messages or reductions connect, one rank keeps its clock, and every other clock
+/// is moved to the middle of the range in which all clocks of the set are consistent.
 ReplayTimes on_common_clock(const std::vector<pipeline::Program>& programs, ReplayTimes times);
 
 /// Identifies ops that do the same work, on any replica and micro-batch. `stage` is numbered as in the ranks' programs.
