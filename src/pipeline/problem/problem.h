@@ -143,8 +143,8 @@ bool on_distinct_devices(std::vector<DeviceId> replica);
 /// Returns the delay between the neighboring stages `from` and `to` of a replica; 0 if both are on one device.
 Ticks transfer_between(const Model& model, ReplicaId replica, StageId from, StageId to);
 
-/// Explains why `problem` is invalid (sizes, ranges, limits); nullopt if it is valid. Used for problems built in code;
-/// file readers report the same faults with a position.
+/// Explains why `problem` is invalid (sizes, ranges, limits); nullopt if it is valid. Used for problems that are built
+/// in code or inferred from other files; parse_problem reports the same faults with a position.
 std::optional<std::string> find_fault(const Problem& problem);
 
 }  // namespace dovetail::pipeline

@@ -1,4 +1,4 @@
-// The evaluator: computes every makespan, peak and idle time that the program prints.
+// The evaluator: computes the makespan, the peak activation and the idle time of a schedule.
 #pragma once
 
 #include <optional>
