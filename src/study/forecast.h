@@ -136,8 +136,8 @@ class RunStep {
 
   const plan::Job& job() const { return job_; }
   const predict::Scenario& scenario() const { return scenario_; }
-  /// Estimates the plan with estimate_like. If the estimate does not fit, repeats it with a new fused schedule, which
-  /// may need less memory.
+  /// Estimates the plan with estimate_like. If the plan fuses trainings and the estimate does not fit, repeats it with
+  /// a new fused schedule, which may need less memory.
   predict::Estimate estimate(const ForecastPlan& plan) const;
 
  private:

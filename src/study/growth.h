@@ -42,7 +42,7 @@ inline constexpr std::int64_t max_step_number = 100'000'000;
 /// steps that do not increase.
 base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure);
 /// Parses a CSV file with the column `step` and one of `factor`, `mean` and `p50`. Other columns are ignored. `path` is
-/// used in messages. Errors have the location of the cell.
+/// used in messages. Errors have a line and column.
 base::Result<Growth> parse_growth_table(std::string_view content, const std::string& path);
 
 /// Response lengths of a run.

@@ -152,10 +152,10 @@ struct SweepOptions {
 
 /// Evaluates the plan at each value. SweepInput::nodes needs no plan and uses the best plan that rank_plans finds for
 /// each node count (with_nodes). A point has a `problem` if its value is not possible or no plan is found. It has
-/// figures even if its plan does not fit. If cancelled, returns the points so far. Returns an Error if no point is
-/// possible (for example, if generation cannot be fused), or if cancelled before the first point. Also returns the
-/// Errors of Simulator and rank_plans, except Failure::infeasible. REQUIRES: a valid plan, except for nodes; increasing
-/// values that find_value_fault accepts.
+/// figures even if its plan does not fit. If cancelled, returns the points so far. Returns an Error if the input cannot
+/// vary (for example, a threshold if generation cannot be fused), or if cancelled before the first point. Also returns
+/// the Errors of Simulator and rank_plans, except Failure::infeasible. REQUIRES: a valid plan, except for nodes;
+/// increasing values that find_value_fault accepts.
 base::Result<Sweep> sweep(const predict::Scenario& scenario, const plan::Plan* plan, const SweepOptions& options);
 
 /// Whether a point may be as fast as the fastest one: in at least one draw, it took at most as long.

@@ -2,9 +2,9 @@
 // time, throughput and policy staleness for each.
 //
 // - Fusion: Simulator simulates the plan with each combination of fusions.
-// - Off policy: some devices train while the others generate and run inference. The split that is fastest in the closed
-//   form is simulated, and version_lag computes its staleness. Sources for one step off policy: Noukhovitch et al.
-//   2024, arXiv 2410.18252; for several steps: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663.
+// - Off policy: some devices train while the others generate; inference runs on either. The split that is fastest in
+//   the closed form is simulated, and version_lag computes its staleness. Sources for one step off policy: Noukhovitch
+//   et al. 2024, arXiv 2410.18252; for several steps: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663.
 // - Partial rollout: simulate/partial_rollout.h simulates generation over several iterations, in the plan's own layout.
 //   There is no long tail to fill, so all other activities take as long as in the simulation without inter-stage
 //   fusion. plan::time_iterations combines them.
@@ -95,8 +95,8 @@ struct WhatIfs {
 /// Finds the result for this fusion, at the plan's threshold if it has one. Returns null if the study was cancelled
 /// before this fusion was evaluated.
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra);
-/// Finds the result that fuses generation at this threshold, with or without fused trainings. Returns null if no such
-/// result has figures.
+/// Finds the result that fuses generation at this threshold, and fuses trainings if and only if `intra`. Returns null
+/// if no such result has figures.
 const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool intra);
 
 /// Evaluates all ways to run the plan. A plan with a threshold is simulated with it and with the best threshold; other
