@@ -17,7 +17,7 @@ namespace dovetail::timeline {
 /// pipeline::Order::barriers is delay.
 ///
 /// The counter of a lane has a step at time 0 and at each change of the activation held. Arrows lead from each op to
-/// the ops on other devices that need its output. Ops of length 0 have bars of length 0.
+/// its successors on other devices. Ops of length 0 have bars of length 0.
 Timeline schedule_timeline(const pipeline::Problem& problem, const pipeline::LoweredSchedule& schedule,
                            std::string title);
 
