@@ -1,4 +1,4 @@
-// Layouts and micro-batches of verl's training, inference and generation, and the keys that configure them.
+// Layouts, micro-batches and host shares of verl's training and inference, and the keys that configure them.
 #pragma once
 
 #include <string>

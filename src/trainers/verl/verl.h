@@ -45,13 +45,13 @@ enum class VerlEngine { fsdp, megatron };
 /// Returns verl's defaults for a backend. Values have no place in a source, and interpolations are not resolved.
 const syntax::Setting& verl_defaults(VerlEngine engine);
 
-// Returns the texts of trainers/verl/defaults, which the build embeds in the library (cmake/EmbedTexts.cmake).
+// Return the texts of trainers/verl/defaults, which the build embeds in the library (cmake/EmbedTexts.cmake).
 std::string_view verl_common_defaults();
 std::string_view verl_fsdp_defaults();
 std::string_view verl_megatron_defaults();
 
-/// Returns whether the bundled defaults omit the setting because it affects neither time nor memory. Examples are the
-/// settings of profiling, checkpoints and tracing.
+/// Returns whether the bundled defaults omit the setting although verl has it. Most omitted settings affect neither
+/// time nor memory, such as those of profiling, checkpoints and tracing.
 bool is_left_out(std::string_view key);
 
 /// Settings of a run, from a launch script or a file, merged over verl's defaults.
@@ -66,8 +66,8 @@ struct VerlSettings {
 bool is_verl_entry(const syntax::EntryPoint& entry);
 
 /// Reads the settings of a launch, whose arguments are Hydra overrides. Settings with names from older versions are
-/// moved to their current names. Returns an Error for a trainer other than main_ppo, or a configuration other than
-/// ppo_trainer and ppo_megatron_trainer.
+/// moved to their current names. Returns an Error for a trainer other than main_ppo and main_ppo_v0, for a
+/// configuration other than ppo_trainer and ppo_megatron_trainer, and for an unknown model_engine.
 base::Result<VerlSettings> settings_of_launch(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                               const std::map<std::string, std::string>& environment);
 
