@@ -179,7 +179,7 @@ std::string devices_text(const std::vector<std::size_t>& devices) {
   return fmt::format("devices {} and {}", fmt::join(without_last, ", "), devices.back());
 }
 
-/// "B is better: 12 ticks shorter; lower peak on devices 0 and 1". Empty if the schedule `winner` is better in no
+/// "in favor of B: 12 ticks shorter; lower peak on devices 0 and 1". Empty if the schedule `winner` is better in no
 /// respect.
 std::string gains(const Difference& difference, std::size_t winner) {
   const base::TimeUnit unit = difference.unit();
@@ -198,11 +198,11 @@ std::string gains(const Difference& difference, std::size_t winner) {
   if (!lower.empty()) parts.push_back("lower peak on " + devices_text(lower));
   // If the makespans are equal, so is the idle time of every device.
   if (parts.empty()) return {};
-  return fmt::format("{} is better: {}\n", winner == 0 ? "A" : "B", fmt::join(parts, "; "));
+  return fmt::format("in favor of {}: {}\n", winner == 0 ? "A" : "B", fmt::join(parts, "; "));
 }
 
 std::string order_text(const Difference& difference) {
-  if (!difference.schedules.divergence) return "the schedules are equal, except for micro-batch numbering\n";
+  if (!difference.schedules.divergence) return "the schedules are equal; micro-batch numbers were not compared\n";
   std::int64_t moved = 0;
   std::int64_t matched = 0;
   std::int64_t only_a = 0;
@@ -218,7 +218,7 @@ std::string order_text(const Difference& difference) {
           ? "every device runs the same ops in the same order, at different times\n"
           : fmt::format("{} of {} changed position on their device\n", moved, answer::counted(matched, "op"));
   if (only_a + only_b > 0) {
-    text += fmt::format("only one schedule has split backwards: {} only in A, {} only in B\n",
+    text += fmt::format("the schedules split different backwards: {} only in A, {} only in B\n",
                         answer::counted(only_a, "op"), answer::counted(only_b, "op"));
   }
   return text;

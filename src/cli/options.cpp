@@ -77,7 +77,7 @@ void add_import_options(CLI::App& command, trainers::ImportOptions& import) {
              answer::String{"ROLE=MODEL"}, import.models);
   add_option(command, {"--env", "environment variable for a launch script (repeatable)"}, answer::String{"NAME=VALUE"},
              import.environment);
-  text("--root", "FOLDER", "topmost folder to read from (default: the file's repository)", import.root);
+  text("--root", "FOLDER", "topmost folder to read from (default: the file's repository or folder)", import.root);
   text("--prompt-length", "LENGTHS", "prompt lengths: TOKENS, mean=120,p90=400 or file=FILE (default: cap)",
        import.prompt_length);
   text("--response-length", "LENGTHS", "response lengths, as for --prompt-length (default: cap)",

@@ -23,7 +23,8 @@ constexpr double default_timeout_seconds = 60;
 }  // namespace
 
 void add_mpi_options(CLI::App& command, MpiArguments& arguments) {
-  add_flag(command, "--mpi", arguments.enabled, "share chains among mpirun's processes; never changes the answer");
+  add_flag(command, "--mpi", arguments.enabled,
+           "share chains among mpirun's processes; same answer unless stopped early");
   add_seconds_option(
       command, "--mpi-timeout",
       fmt::format("time before --mpi considers a process lost (default: {:g}s)", default_timeout_seconds),

@@ -227,9 +227,8 @@ void add_report(CLI::App& program, Action& action) {
                 "plan for the job (repeatable; default: the trainer's, or best found)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "HTML file to write, '-' for stdout (default: report.html)");
-  add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: names of the files)");
-  add_flag(*command, "--overlay", arguments->overlay,
-           "overlay two timelines, aligned at a common activity, and compare them");
+  add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: from its content)");
+  add_flag(*command, "--overlay", arguments->overlay, "overlay and compare two timelines");
   add_problem_option(*command, arguments->problem, "problem of the schedules (default: the one in the files)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
                   "format of the schedules (default: detected from their content)");

@@ -27,8 +27,8 @@ TEST_F(Diff, ReportsWhereEachScheduleIsBetter) {
                                 testing::ContainsRegex("\npeak activation +15.6 +23.6 +\\+8 +\\+51.3%\n"),
                                 testing::ContainsRegex("\n[0-9]+ of 256 ops changed position on their device\n"),
                                 HasSubstr("\nfirst difference on device "),
-                                HasSubstr("\nA is better: 8 less peak activation; lower peak on devices "),
-                                HasSubstr("\nB is better: 90 ticks shorter")));
+                                HasSubstr("\nin favor of A: 8 less peak activation; lower peak on devices "),
+                                HasSubstr("\nin favor of B: 90 ticks shorter")));
   EXPECT_THAT(
       result.out,
       testing::ContainsRegex(
@@ -56,8 +56,8 @@ TEST_F(Diff, ReportsEqualSchedules) {
   const std::string path = schedule("exp5", "greedy", "a.json");
   const ProgramResult result = run_program({"diff", path, path});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.out, HasSubstr("\nthe schedules are equal, except for micro-batch numbering\n"));
-  EXPECT_THAT(result.out, Not(HasSubstr("is better")));
+  EXPECT_THAT(result.out, HasSubstr("\nthe schedules are equal; micro-batch numbers were not compared\n"));
+  EXPECT_THAT(result.out, Not(HasSubstr("in favor of")));
   EXPECT_EQ(json::parse(run_program({"diff", path, path, "--json"}).out)["parting"], nullptr);
 }
 
@@ -98,7 +98,7 @@ TEST_F(Diff, ReadsEachFileOnce) {
       "exec timeout 60 '" DOVETAIL_BINARY "' diff \"$2.a\" \"$2.b\"";
   const ProgramResult piped = run_other({"sh", "-c", command, "sh", a, b});
   EXPECT_EQ(piped.exit_code, 0) << piped.err;
-  EXPECT_THAT(piped.out, HasSubstr("\nB is better: 90 ticks shorter"));
+  EXPECT_THAT(piped.out, HasSubstr("\nin favor of B: 90 ticks shorter"));
 }
 
 TEST_F(Diff, DrawsBothOnRequest) {
