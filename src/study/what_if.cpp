@@ -232,7 +232,7 @@ class Study {
                                     scenario_.job.workflow.name);
       return;
     }
-    report_work(fmt::format("splitting devices at {} steps off policy", what_if.working.steps));
+    report_work(fmt::format("splitting devices (steps off policy: {})", what_if.working.steps));
     const OtherJob other(scenario_, what_if.working.steps);
     if (!space_)
       space_ = planner::make_search_space(scenario_, planner::search_meshes(scenario_.job), {}, options_.threads);

@@ -52,7 +52,7 @@ std::string too_large_text(const std::vector<TrainingAlternative>& alternatives,
   std::string text;
   for (const TrainingAlternative& alternative : alternatives)
     if (alternative.why_not.empty() && !alternative.fits() && alternative.seconds < seconds)
-      text += fmt::format("; {} would be faster but does not fit", name_of(alternative.method));
+      text += fmt::format("; {} would be faster but would not fit", name_of(alternative.method));
   return text;
 }
 
@@ -70,8 +70,8 @@ Worth worth_of(const std::vector<TrainingAlternative>& alternatives) {
                                        shorter(fused->seconds, serial.seconds));
   if (fused->seconds > serial.seconds * (1 - min_gain)) return {Verdict::no, gain};
   if (best != nullptr && fused->seconds > best->seconds * (1 - min_gain))
-    return {Verdict::no, fmt::format("{}, but {} without fusion takes {} less", gain, name_of(best->method),
-                                     shorter(best->seconds, serial.seconds)) +
+    return {Verdict::no, fmt::format("{}, but the best method without fusion, {}, takes {} less", gain,
+                                     name_of(best->method), shorter(best->seconds, serial.seconds)) +
                              too_large_text(alternatives, best->seconds)};
   std::string reason = gain;
   if (best != nullptr && best->method != TrainingMethod::serial)
@@ -103,8 +103,8 @@ Worth worth_of_gain(const GenerationWorth& found, const FusedAt& best, const std
   const std::string gain = shorter(best.seconds, *found.plain);
   if (best.seconds > found.side_by_side * (1 - min_gain))
     return {Verdict::no,
-            fmt::format("{}; fused generation and inference take {} less time than in sequence, but without "
-                        "fusion, inference tasks in parallel on parts of the devices take {} less",
+            fmt::format("{}; fused generation and inference take {} less time than in sequence, but "
+                        "generation, then inference tasks in parallel on parts of the devices, takes {} less",
                         tail, gain, shorter(found.side_by_side, *found.plain))};
   std::string reason =
       fmt::format("fused at {:g}% unfinished samples, generation and inference take {} less time than in sequence",
@@ -127,7 +127,8 @@ Worth worth_of(const GenerationWorth& found, int instances, const std::optional<
   if (best != nullptr && best->seconds <= *found.plain * (1 - min_gain)) return worth_of_gain(found, *best, tail);
   if (*found.tail < short_tail) return {Verdict::no, tail};
   if (best != nullptr)
-    return {Verdict::no, fmt::format("{}, but fusion saves only {}", tail, shorter(best->seconds, *found.plain))};
+    return {Verdict::no, fmt::format("{}, but fusion saves only {} of generation and inference time", tail,
+                                     shorter(best->seconds, *found.plain))};
   return {Verdict::no,
           tail + ", but inference during the tail saves no more time than moving samples and loading models costs"};
 }

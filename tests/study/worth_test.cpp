@@ -82,7 +82,7 @@ TEST(Worth, FusedTrainingIsNoWithFewBubbles) {
     scene.plan.tasks[scene.task(name)].micro_batching = {1, 0, 0};
   const TrainingWorth training = training_of(scene);
   EXPECT_EQ(training.fusion.verdict, Verdict::no) << training.fusion.reason;
-  EXPECT_THAT(training.fusion.reason, HasSubstr("without fusion takes "));
+  EXPECT_THAT(training.fusion.reason, HasSubstr("but the best method without fusion, "));
 }
 
 TEST(Worth, FusedTrainingIsNoOnSeparateDevices) {
@@ -133,7 +133,7 @@ TEST(Worth, FusedGenerationIsNoIfParallelInferenceSavesAsMuch) {
   const Worth fusion = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_EQ(fusion.verdict, Verdict::no);
   EXPECT_THAT(fusion.reason,
-              HasSubstr("but without fusion, inference tasks in parallel on parts of the devices take "));
+              HasSubstr("but generation, then inference tasks in parallel on parts of the devices, takes "));
 }
 
 TEST(Worth, FusedGenerationIsNoWithOneInstance) {

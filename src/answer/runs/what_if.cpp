@@ -171,7 +171,7 @@ Sections training_text(const study::TrainingWorth& training) {
     else
       rows.push_back({name, std::string(none), "", std::string(none), ""});
     remarks.add(std::string(name_of(alternative.method)),
-                alternative.why_not.empty() ? alternative.how : "not applicable: " + alternative.why_not);
+                alternative.why_not.empty() ? alternative.how : "no result: " + alternative.why_not);
   }
   Sections text = worth_text("Fused training", training.fusion);
   text +=
@@ -243,7 +243,7 @@ Sections alternatives_text(const WhatIfAnswer& answer) {
     const std::string name = alternative_name(what_if);
     if (!what_if.figures) {
       rows.push_back({name, "", std::string(none), std::string(none), std::string(none), "", "", "", ""});
-      remarks.add(name, "not applicable: " + what_if.why_not);
+      remarks.add(name, "no result: " + what_if.why_not);
       continue;
     }
     const study::WhatIfFigures& figures = *what_if.figures;

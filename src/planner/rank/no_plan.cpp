@@ -169,7 +169,7 @@ std::string why_rlhfuse(const SearchSpace& space, OptionSet option_set, const Tr
   const plan::FusionPin& pin = space.scenario->job.fixed_fusion;
   if (pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false))
     return why_too_large(space, *co_located.selection);
-  return "does not apply: no fusion that the job allows makes the co-located plan faster";
+  return "does not apply: no fusion that fits and that the job allows makes the co-located plan faster";
 }
 
 /// Returns the error for a task without a layout on any mesh: because of the job's fixed settings, otherwise because of
