@@ -389,7 +389,8 @@ class Resolver {
 
   /// Resolves the interpolations in a string. A string that is a single interpolation gets the type of its value.
   Setting text_value(std::string_view text, const std::vector<std::string>& path, const Place& place) {
-    if (depth_ >= max_resolved_depth) return not_resolved(place, base::quote(text) + ", a circular reference,");
+    if (depth_ >= max_resolved_depth)
+      return not_resolved(place, base::quote(text) + ", a circular or too deeply nested reference,");
     left_ -= static_cast<std::int64_t>(text.size() / 16) + 1;
     if (left_ <= 0) return {};
     ++depth_;
@@ -511,7 +512,8 @@ class Resolver {
     }
     is_absent_ = !found || (found->kind == ResolvedKind::string && found->text == "???");
     if (is_absent_) return not_resolved(place, base::quote(key) + ", a missing key,");
-    if (depth_ >= max_resolved_depth) return not_resolved(place, base::quote(key) + ", a circular reference,");
+    if (depth_ >= max_resolved_depth)
+      return not_resolved(place, base::quote(key) + ", a circular or too deeply nested reference,");
     ++depth_;
     Setting value = resolved(*found, names);
     --depth_;

@@ -264,8 +264,9 @@ base::Result<Override> parse_override(const Word& word, const std::vector<std::s
         .path = source < sources.size() ? sources[source] : std::string(),
         .line = word.place.line,
         .column = word.place.column,
-        .message = fmt::format("{} is not an override; accepted: `key=value`, `+key=value`, `++key=value`, `~key`",
-                               base::quote(describe(word.text)))};
+        .message = fmt::format(
+            "{} is not an override; accepted: `key=value`, `+key=value`, `++key=value`, `~key`, `~key=value`",
+            base::quote(describe(word.text)))};
   one.key = text.substr(0, equals);
   if (const std::size_t at = one.key.find('@'); at != std::string::npos) {
     one.package = one.key.substr(at + 1);

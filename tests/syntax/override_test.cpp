@@ -78,7 +78,8 @@ TEST(Override, FormsAreDistinguished) {
     EXPECT_FALSE(parse_override(word(text), sources).ok()) << text;
   }
   EXPECT_EQ(base::to_text(parse_override(word("+++a=1"), sources).error()),
-            "run.sh:3:5: `+++a=1` is not an override; accepted: `key=value`, `+key=value`, `++key=value`, `~key`");
+            "run.sh:3:5: `+++a=1` is not an override; accepted: `key=value`, `+key=value`, `++key=value`, `~key`, "
+            "`~key=value`");
 }
 
 TEST(Override, UnknownValuesStayUnknown) {
