@@ -114,8 +114,9 @@ base::Status read_openrlhf_workload(OpenrlhfDraft& draft) {
   DOVETAIL_TRY(run.mini_batch, count_at(tree, batch_key));
   DOVETAIL_TRY(run.epochs, count_at(tree, "--train.max_epochs"));
   if (run.prompts > plan::max_count / run.samples_per_prompt)
-    return setting_error(tree, "--rollout.batch_size",
-                         fmt::format("makes too many samples per iteration; accepted: at most {}", plan::max_count));
+    return setting_error(
+        tree, "--rollout.batch_size",
+        fmt::format("makes too many samples per iteration; accepted: at most {} samples", plan::max_count));
   const std::int64_t samples = run.prompts * run.samples_per_prompt;
   if (run.mini_batch > samples || samples % run.mini_batch != 0)
     return setting_error(
@@ -177,8 +178,9 @@ base::Status read_openrlhf_pools(OpenrlhfDraft& draft) {
   DOVETAIL_TRY(const std::int64_t instances, count_at(tree, engines_key));
   DOVETAIL_TRY(const std::int64_t tensor, count_at(tree, "--vllm.tensor_parallel_size"));
   if (instances > max_devices || tensor > max_devices)
-    return setting_error(tree, engines_key,
-                         fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
+    return setting_error(
+        tree, engines_key,
+        fmt::format("x --vllm.tensor_parallel_size is too large; accepted: at most {} GPUs in total", max_devices));
   if (async) run.steps_off_policy = 1;
   if (run.reference && (all || with_reference))
     DOVETAIL_CHECK(check_shared(tree, "ref", "actor", all ? "--train.colocate_all" : "--train.colocate_actor_ref"));
@@ -313,7 +315,7 @@ base::Status add_openrlhf_generation(OpenrlhfDraft& draft) {
   DOVETAIL_TRY(const bool sleeps, flag_at(tree, "--vllm.enable_sleep"));
   generated.offload.weights = all && sleeps;
   draft.run.assumed.push_back(
-      {"", fmt::format("engines decode at most {} sequences at a time and process at most {} tokens per step, "
+      {"", fmt::format("engines decode at most {} sequences at a time and process at most {} tokens per forward pass, "
                        "because OpenRLHF uses vLLM's defaults",
                        generated.engine.max_num_seqs, generated.engine.max_num_batched_tokens)});
   draft.run.tasks.push_back({"actor_generate", generated});
@@ -411,10 +413,9 @@ base::Status check_copies(const OpenrlhfDraft& draft) {
   if (batches >= layout.data) return {};
   return setting_error(
       draft.tree, key,
-      fmt::format("is {}, which makes {} micro-batches for {} replicas of the actor, so OpenRLHF rejects it; accepted: "
-                  "at most {}",
-                  sequences, batches, layout.data,
-                  std::max<std::int64_t>(draft.run.prompts * draft.run.samples_per_prompt / layout.data, 1)));
+      fmt::format("is {}, which makes {} micro-batches of {} samples for {} replicas of the actor, so OpenRLHF rejects "
+                  "the configuration; accepted: at least one micro-batch per replica",
+                  sequences, batches, draft.run.prompts * draft.run.samples_per_prompt, layout.data));
 }
 
 bool is_openrlhf_entry(const syntax::EntryPoint& entry) {

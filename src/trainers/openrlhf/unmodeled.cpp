@@ -36,7 +36,7 @@ constexpr std::array checked_flags{
                    "generation pauses for the weight sync and resumes; modeled as batches that finish before it"},
     CheckedSetting{"--algo.dynamic_filtering_enable", "false", "discarding and regenerating groups is not modeled"},
     CheckedSetting{"--critic.freezing_steps", "-1|0",
-                   "the first steps do not train the actor; modeled as always trained"},
+                   "the first iterations do not train the actor; modeled as always trained"},
     CheckedSetting{"--vllm.sync_backend", "nccl", "modeled as weights sent by NCCL"},
     CheckedSetting{"--vllm.sync_with_ray", "false",
                    "weights are sent through Ray; modeled as NCCL, but the real run is slower"},

@@ -111,8 +111,9 @@ base::Status read_roll_workload(RollDraft& draft) {
   DOVETAIL_TRY(run.prompts, roll_count(tree, "rollout_batch_size", 128));
   DOVETAIL_TRY(run.samples_per_prompt, roll_count(tree, "num_return_sequences_in_group", 1));
   if (run.prompts > plan::max_count / run.samples_per_prompt)
-    return setting_error(tree, "rollout_batch_size",
-                         fmt::format("makes too many samples per iteration; accepted: at most {}", plan::max_count));
+    return setting_error(
+        tree, "rollout_batch_size",
+        fmt::format("makes too many samples per iteration; accepted: at most {} samples", plan::max_count));
   DOVETAIL_TRY(run.epochs, roll_count(tree, "ppo_epochs", 1));
   const std::string ratio_key = "async_generation_ratio";
   DOVETAIL_TRY(const auto ratio, optional_number(tree, ratio_key));
@@ -146,7 +147,7 @@ base::Status read_roll_cluster(RollDraft& draft, std::int64_t devices) {
   if (!chosen) return choose_gpu(options, (devices + per_node - 1) / per_node, per_node, draft.run);
   if (chosen->nodes < (devices + chosen->gpus_per_node - 1) / chosen->gpus_per_node)
     return base::bad_input(
-        fmt::format("--cluster has {} nodes of {} GPUs, but the roles use GPUs up to number {}; accepted: at "
+        fmt::format("--cluster has {} x {} GPUs, but the roles use GPUs up to number {}; accepted: at "
                     "least {} GPUs",
                     chosen->nodes, chosen->gpus_per_node, devices - 1, devices));
   draft.run.cluster = *std::move(chosen);

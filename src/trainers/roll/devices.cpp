@@ -33,7 +33,7 @@ class DeviceExpression {
   base::Result<std::vector<std::int64_t>> read() {
     DOVETAIL_TRY(DeviceValue value, sum());
     skip_blanks();
-    if (at_ != text_.size()) return fault("has unexpected text after the list");
+    if (at_ != text_.size()) return fault("has unexpected text");
     if (value.kind == DeviceValue::Kind::number) return fault("is a number, not a list");
     return std::move(value.items);
   }
@@ -72,7 +72,7 @@ class DeviceExpression {
       if (!minus && !takes("+")) return value;
       DOVETAIL_TRY(const DeviceValue other, product());
       if (value.kind != other.kind || value.kind == Kind::range || (minus && value.kind == Kind::list))
-        return fault("adds values that Python cannot add");
+        return fault("adds or subtracts values that Python cannot add or subtract");
       value.number += minus ? -other.number : other.number;
       value.items.insert(value.items.end(), other.items.begin(), other.items.end());
       DOVETAIL_TRY(value, checked(std::move(value)));
@@ -161,7 +161,7 @@ class DeviceExpression {
   }
 
   base::Result<DeviceValue> range_of(const std::vector<DeviceValue>& bounds) const {
-    if (bounds.empty() || bounds.size() > 3) return fault("calls range() without 1 to 3 arguments");
+    if (bounds.empty() || bounds.size() > 3) return fault("calls range() with no arguments or more than 3");
     for (const DeviceValue& bound : bounds)
       if (bound.kind != Kind::number) return fault("calls range() on a list");
     const std::int64_t first = bounds.size() == 1 ? 0 : bounds[0].number;
@@ -222,9 +222,9 @@ base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::Setti
         device < 0 || device >= max_devices || device != numbers->front() + static_cast<std::int64_t>(i))
       return setting_error(
           tree, key,
-          fmt::format("is {}, which plans cannot describe because the GPUs are not consecutive; accepted: "
-                      "consecutive GPUs, such as list(range(0, 8))",
-                      numbers_text(*numbers)));
+          fmt::format("is {}, which plans cannot describe; accepted: consecutive GPUs from 0 to {}, such as "
+                      "list(range(0, 8))",
+                      numbers_text(*numbers), max_devices - 1));
   return std::optional(
       cluster::Mesh{.first = static_cast<int>(numbers->front()), .count = static_cast<int>(numbers->size())});
 }

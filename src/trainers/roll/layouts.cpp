@@ -59,10 +59,12 @@ base::Result<std::vector<int>> accounted_layers(const syntax::SettingTree& tree,
   const std::int64_t all = layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
   if (by_letters || layout.pipeline == 1 || !layout.stage_layers.empty()) return layout.stage_layers;
   if (all % chunks != 0 || all / chunks * layout.virtual_stages < 2)
-    return setting_error(tree, keys + ".pipeline_model_parallel_size",
-                         fmt::format("is {} with {} virtual stages, so ROLL rejects the configuration; accepted: sizes "
-                                     "whose product divides the {} layers, with at least 2 layers per stage",
-                                     layout.pipeline, layout.virtual_stages, all));
+    return setting_error(
+        tree, keys + ".pipeline_model_parallel_size",
+        fmt::format("x virtual stages is {} x {}, so ROLL rejects the configuration; accepted: a product "
+                    "that divides the {} layers, counting embedding and loss as configured, with at "
+                    "least 2 layers per stage",
+                    layout.pipeline, layout.virtual_stages, all));
   if (!embedding && !loss) return std::vector<int>();
   const int of_stage = static_cast<int>(all / chunks) * layout.virtual_stages;
   std::vector<int> stages(static_cast<std::size_t>(layout.pipeline), of_stage);

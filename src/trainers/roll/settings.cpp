@@ -104,7 +104,8 @@ base::Status check_adapters(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const auto strategy, optional_text(tree, "actor_infer.strategy_args.strategy_name"));
   const syntax::Setting* const target = find_setting(tree.root, key);
   if (target == nullptr || target->kind == syntax::Setting::Kind::null || strategy != "sglang") return {};
-  return setting_error(tree, key, "is set with sglang, so ROLL rejects the configuration; accepted: null, or vllm");
+  return setting_error(tree, key,
+                       "is set with sglang, so ROLL rejects the configuration; accepted: null, or the strategy vllm");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr std::array checked_of_pipeline{
                    "responses that are generated but not trained on are not modeled; the real run generates longer"},
     CheckedSetting{"generate_opt_level", "1",
                    "responses are generated in complete batches; modeled as scheduled one by one"},
-    CheckedSetting{"critic_warmup", "0|0.0", "the first steps do not train the actor; modeled as always trained"},
+    CheckedSetting{"critic_warmup", "0|0.0", "the first iterations do not train the actor; modeled as always trained"},
     CheckedSetting{"save_logging_board_dir", "null", "the extra computation of log-probabilities is not modeled"},
     CheckedSetting{"rollout_mock.enable", "false", "responses are written to or read from files; modeled as generated"},
     CheckedSetting{"transfer_backend.backend_name", "null",
@@ -31,7 +31,7 @@ constexpr std::array checked_of_pipeline{
     CheckedSetting{"profiler_timeline", "false", "the profiler is on; the real run is slower"},
     CheckedSetting{"profiler_memory", "false", "the profiler is on; the real run is slower"},
     CheckedSetting{"actor_train.model_update_frequency", "1",
-                   "only some steps sync weights; modeled as a sync in every step"},
+                   "only some iterations sync weights; modeled as a sync in every iteration"},
     CheckedSetting{"actor_infer.generating_args.num_beams", "1", "beam search; modeled as one sequence"},
     CheckedSetting{"actor_infer.model_args.dtype", "bf16|fp16", "modeled as bf16; the real run uses more memory"},
 };

@@ -188,7 +188,7 @@ TEST(RollConfiguration, RejectsUnsupportedConfigurations) {
       {"adv_estimator=bananas", "accepted: gae, reinforce, grpo"},
       {"++async_generation_ratio=0.5", "accepted: 0, or 1 to 1000"},
       {"++async_generation_ratio=1 ++generate_opt_level=0", "is 0 with async_generation_ratio"},
-      {"actor_train.device_mapping=\"list(range(0,2))+list(range(14,16))\"", "are not consecutive"},
+      {"actor_train.device_mapping=\"list(range(0,2))+list(range(14,16))\"", "accepted: consecutive GPUs"},
       {"actor_train.device_mapping=\"list([0,1,2,3,8,9,10,11])\"", "[0, 1, 2, 3, 8, 9, 10, 11]"},
       {"actor_train.device_mapping=\"sorted(range(8))\"", "accepted: lists of GPUs"},
       {"actor_train.device_mapping=null", "accepted: the role's GPUs"},
