@@ -118,7 +118,7 @@ std::string gain_text(const predict::Scenario& scenario, const plan::Plan& plan,
   const double seconds = predict::estimate(scenario, plan).iteration_seconds;
   if (fused.iteration_seconds >= seconds) return "; the iteration would not get shorter";
   return fmt::format(
-      "; {}with fusion, an iteration would take {}{:.2f} s instead of {:.2f} s (check with dovetail simulate --fuse "
+      "; {}with fusion, an iteration would take {}{:.4g} s instead of {:.4g} s (check with dovetail simulate --fuse "
       "{})",
       plan.fusion.any() ? "" : "this placement fuses nothing; ", least ? "at least " : "", fused.iteration_seconds,
       seconds, plan.fusion.any() ? "both" : fuse);
@@ -140,7 +140,7 @@ std::string why_training_is_unfused(const predict::Scenario& scenario, const pla
   fused.fusion.training = pair;
   const predict::IntraStage training = predict::intra_stage_over_bound(scenario, fused, 1);
   const std::string seconds = fmt::format(
-      "the two train tasks would take at least {:.2f} s in one schedule, compared with {:.2f} s in sequence",
+      "the two train tasks would take at least {:.4g} s in one schedule, compared with {:.4g} s in sequence",
       training.seconds(), training.apart);
   const predict::Estimate least = predict::estimate(scenario, fused, training);
   if (!least.keeps_margin())
@@ -162,7 +162,7 @@ std::string why_generation_is_unfused(const predict::Scenario& scenario, const p
     fused.fusion.threshold = threshold;
     const predict::Estimate best = predict::estimate(scenario, fused);
     const std::string seconds =
-        fmt::format("at a threshold of {:.0f}%, both would take {:.2f} s fused, compared with {:.2f} s in sequence",
+        fmt::format("at a threshold of {:.0f}%, both would take {:.4g} s fused, compared with {:.4g} s in sequence",
                     100 * *threshold, best.inter_stage->seconds(), best.inter_stage->apart);
     if (!best.keeps_margin())
       return fmt::format("Generation is not fused with inference: the fused stage does not fit in memory; {}.",
