@@ -158,10 +158,11 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
     return meshes;
   }
   if (chosen->nodes < nodes)
-    return base::bad_input(fmt::format(
-        "--cluster has {0} nodes of {1} GPUs, but the roles need {2} nodes, because a pool stays within one "
-        "node if it fits; accepted: at least {2} nodes",
-        chosen->nodes, node, nodes));
+    return base::bad_input(
+        fmt::format("--cluster has {0} nodes of {1} GPUs, but the roles need {2} GPUs on {3} nodes (a pool stays "
+                    "within one node if "
+                    "it fits); accepted: at least {3} nodes",
+                    chosen->nodes, node, requested, nodes));
   run.cluster = *std::move(chosen);
   return meshes;
 }

@@ -103,7 +103,7 @@ constexpr std::array loop_settings{
     CheckedSetting{"async_ppo.recompute_kv_cache_after_weight_updates", "false",
                    "recomputing the KV cache is not modeled"},
     CheckedSetting{"policy_training_start_step", "0",
-                   "the first steps do not train the actor; modeled as always trained"},
+                   "the first iterations do not train the actor; modeled as always trained"},
 };
 
 /// Members of `vllm_kwargs` that are not reported: layouts.cpp reads them, or they have no effect.

@@ -167,8 +167,9 @@ base::Status read_slime_workload(SlimeDraft& draft) {
   DOVETAIL_TRY(run.prompts, count_at(tree, "--rollout-batch-size"));
   DOVETAIL_TRY(run.samples_per_prompt, count_at(tree, "--n-samples-per-prompt"));
   if (run.prompts > plan::max_count / run.samples_per_prompt)
-    return setting_error(tree, "--rollout-batch-size",
-                         fmt::format("makes too many samples per iteration; accepted: at most {}", plan::max_count));
+    return setting_error(
+        tree, "--rollout-batch-size",
+        fmt::format("makes too many samples per iteration; accepted: at most {} samples", plan::max_count));
   DOVETAIL_TRY(run.mini_batch, slime_mini_batch(draft, run.prompts * run.samples_per_prompt));
   DOVETAIL_TRY(draft.micro_batching, slime_micro_batching(tree, draft.layout, run.mini_batch));
   // slime always packs sequences.

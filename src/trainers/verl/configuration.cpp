@@ -93,7 +93,7 @@ base::Status read_verl_workload(VerlDraft& draft) {
   if (mini_batch > plan::max_count / run.samples_per_prompt)
     return setting_error(
         tree, mini_key,
-        fmt::format("makes too many samples per optimizer step; accepted: at most {}", plan::max_count));
+        fmt::format("makes too many samples per optimizer step; accepted: at most {} samples", plan::max_count));
   run.mini_batch = mini_batch * run.samples_per_prompt;
   assume_lengths(tree, draft.request.options, "data.max_prompt_length", "data.max_response_length", run);
   constexpr std::string_view both_key = "actor_rollout_ref.rollout.max_model_len";
