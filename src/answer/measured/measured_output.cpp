@@ -183,14 +183,14 @@ std::string slow_phases_text(const MeasuredAnswer& answer) {
   const std::string steps = counted(static_cast<std::int64_t>(*answer.followed), "step");
   if (answer.slow_phases.empty())
     return fmt::format(
-        "\nin the {} followed, no phase was slow (at least {:g} times its prediction, and above it by over 2% of the "
-        "iteration)\n",
+        "\nin the {} followed, no phase was slow after the warm-up (at least {:g} times its prediction, and above it "
+        "by over 2% of the iteration)\n",
         steps, slow_factor);
   std::vector<std::string> phases;
   for (const SlowPhase& phase : answer.slow_phases)
     phases.push_back(fmt::format("{} in {}", measure::phase_title(phase.phase), phase.steps));
-  return fmt::format("\nslow phases in the {} followed (at least {:g} times their prediction): {}\n", steps,
-                     slow_factor, fmt::join(phases, ", "));
+  return fmt::format("\nslow phases in the {} followed, after the warm-up (at least {:g} times their prediction): {}\n",
+                     steps, slow_factor, fmt::join(phases, ", "));
 }
 
 /// Data in the log that no table shows.
