@@ -36,7 +36,7 @@ std::string reason_of(const predict::Scenario& scenario, const trainers::Require
   const predict::Estimate without = predict::estimate(scenario, *kept.without);
   const std::int64_t missing = missing_bytes(without);
   if (missing > 0 && missing_bytes(whole) <= 0)
-    return fmt::format("without it, peak memory exceeds the device's memory by {}", gibibytes(missing));
+    return fmt::format("without it, peak memory is {} above what the margin leaves", gibibytes(missing));
   const double seconds = without.iteration_seconds - whole.iteration_seconds;
   const std::int64_t bytes = missing - missing_bytes(whole);
   const auto more_or_less = [](bool more) { return more ? "more" : "less"; };

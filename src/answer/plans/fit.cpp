@@ -130,8 +130,8 @@ Sections memory_table(const predict::Scenario& scenario, const std::vector<TaskM
                     gibibytes(memory.usable), gibibytes(memory.margin()), gibibytes(memory.host),
                     std::string(short_name(memory.fit()))});
   }
-  const std::vector<Column> columns{{"task", Align::left},   {"device"},           {"needs"}, {"usable"}, {"margin"},
-                                    {"host memory of node"}, {"fits", Align::left}};
+  const std::vector<Column> columns{{"task", Align::left}, {"device"},           {"needs"}, {"usable"}, {"margin"},
+                                    {"host memory used"},  {"fits", Align::left}};
   return Table{columns, rows};
 }
 

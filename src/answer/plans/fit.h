@@ -20,9 +20,10 @@ struct FitRequest {
 };
 template <std::same_as<FitRequest> T>
 auto options_of(const T*) {
-  return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
-                    option("plan", &T::plan, File{}, "plan to check, dovetail/plan@1 (default: search for plans)"),
-                    group(&T::search));
+  return options<T>(
+      option("JOB", &T::job, JobFile{}, job_file_help),
+      option("plan", &T::plan, File{}, "plan to check (default: the configuration's, else search for plans)"),
+      group(&T::search));
 }
 
 /// Plan with its prediction at the job's lengths and at longer responses.

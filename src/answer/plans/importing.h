@@ -18,7 +18,7 @@ struct ImportRequest {
 template <std::same_as<ImportRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, JobFile{}, "launch script or configuration (FILE or verl:FILE), '-': standard input"));
+      option("JOB", &T::job, JobFile{}, "launch script or configuration (FILE or TRAINER:FILE), '-': stdin"));
 }
 
 struct ImportAnswer {

@@ -94,7 +94,7 @@ Sections open_lengths_sections(const OpenLengths& lengths) {
   }
   Sections all = fmt::format(
       "\nResponse lengths are unknown, except for their cap of {}. The figures above assume a mean of {:.0f}% of the "
-      "cap. Iteration times:\n\n",
+      "cap. Iteration times (*: the plan does not fit):\n\n",
       counted(lengths.cap, "token"), 100 * default_share);
   all += Table{columns, rows};
   all += found ? choice_text(lengths) : fmt::format("For a single prediction, {}.\n", how_to_specify);

@@ -28,7 +28,8 @@ auto options_of(const T*) {
       option("iterations", &T::iterations, Count{1, 1'000'000'000'000},
              "tries per chain (default: 150000 for plans, 10 s worth for schedules)"),
       option("time-limit", &T::time_limit, Seconds{}, "time limit of the command: seconds, or 500ms, 30s, 2m, 1h"),
-      option("threads", &T::threads, Count{1, 1024}, "number of threads; never changes the result (default: all)"),
+      option("threads", &T::threads, Count{1, 1024},
+             "number of threads; same result unless time is limited (default: all)"),
       option("seed", &T::seed, Count{}, "random seed (default {})"));
 }
 

@@ -33,7 +33,7 @@ template <std::same_as<ForecastRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{.takes_lengths = false}, job_file_help),
-      option("plan", &T::plan, File{}, "plan to start with, dovetail/plan@1 (default: search)"),
+      option("plan", &T::plan, File{}, "plan to start with (default: the configuration's, else search)"),
       required("steps", &T::steps, Count{1, study::max_step_number}, "number of training steps (iterations)"),
       option("lengths", &T::lengths, String{"GROWTH"},
              "length factors by step, such as 0:1,500:2.5,1000:4, or a CSV file"),

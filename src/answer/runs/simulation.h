@@ -23,9 +23,10 @@ struct SimulationRequest {
 };
 template <std::same_as<SimulationRequest> T>
 auto options_of(const T*) {
-  return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
-                    option("plan", &T::plan, File{}, "plan to simulate, dovetail/plan@1 (default: best plan found)"),
-                    group(&T::plan_options), unlisted(&T::compared));
+  return options<T>(
+      option("JOB", &T::job, JobFile{}, job_file_help),
+      option("plan", &T::plan, File{}, "plan to simulate (default: the configuration's, else best found)"),
+      group(&T::plan_options), unlisted(&T::compared));
 }
 
 /// Plan with its prediction and simulation.

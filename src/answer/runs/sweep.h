@@ -25,7 +25,7 @@ template <std::same_as<SweepRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
-      option("plan", &T::plan, File{}, "plan to vary, dovetail/plan@1 (default: best plan found)"),
+      option("plan", &T::plan, File{}, "plan to vary (default: the configuration's, else best found)"),
       required("over", &T::over, Choice{}, "input"),
       option("values", &T::values, String{"LIST"},
              "comma-separated values, such as 5%,20% (threshold) or 0.5,2 (length)"),

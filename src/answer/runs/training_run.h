@@ -48,7 +48,7 @@ template <std::same_as<TrainingRunRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, File{}, "job file with a `train` section, or a folder with a job.yaml"),
-      option("plan", &T::plan, File{}, "plan to run, dovetail/plan@1 (default: plan.json in JOB, else search)"),
+      option("plan", &T::plan, File{}, "plan to run (default: plan.json of the resumed run or JOB, else search)"),
       option("resume", &T::resume, Flag{}, "resume the run in the output folder"),
       option("iterations", &T::iterations, Count{1, 1'000'000'000},
              "number of iterations (default: as set in the job)"),

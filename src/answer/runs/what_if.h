@@ -23,7 +23,7 @@ template <std::same_as<WhatIfRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{}, job_file_help),
-      option("plan", &T::plan, File{}, "plan to compare with, dovetail/plan@1 (default: best plan found)"),
+      option("plan", &T::plan, File{}, "plan to compare with (default: the configuration's, else best found)"),
       option("draws", &T::draws, Count{1, 1000}, "random draws of sample lengths to simulate (default {})"),
       group(&T::search));
 }
