@@ -333,7 +333,7 @@ TEST_F(ForecastCommand, ReportsOverflowStepAndGrowingMemory) {
   const ProgramResult result = forecast({"--steps", "1000", "--lengths", "1000:60"}, job);
   EXPECT_EQ(result.exit_code, 3) << result.out;
   EXPECT_THAT(result.out, ContainsRegex("If plan A is kept, it stops fitting at step [0-9]+: actor_train needs [0-9.]+ "
-                                        "[GM]iB more than the 78.40 GiB of device"));
+                                        "[GM]iB more than the 78.40 GiB usable on device"));
   EXPECT_THAT(result.out, ContainsRegex("\nFrom step [0-9]+ on, none of the compared plans fits\\.\n"));
 }
 

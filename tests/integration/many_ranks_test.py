@@ -185,7 +185,7 @@ class Runs(unittest.TestCase):
     def test_impossible_profiles_are_rejected(self):
         for arguments, code, words in (
             (["nowhere.yaml"], 1, "nowhere.yaml"),
-            (["-"], 2, "the job must be a file; standard input is not accepted"),
+            (["-"], 2, "the job must be a file or a folder; standard input is not accepted"),
             ([SOURCE.resolve() / "examples/jobs/ppo-7b.yaml"], 2, "train"),
             ([self.job, "--ranks", "0"], 2, "--ranks"),
             ([self.job, "-o", self.job], 2, "job.yaml"),

@@ -156,7 +156,7 @@ std::string overflow_text(const ForecastAnswer& answer, const Overflow& overflow
     return fmt::format("{}: in {}, a node needs {} more than its {} of host memory", when, task,
                        gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable));
   const std::string text =
-      fmt::format("{}: {} needs {} more than the {} of device {}; {}: {}", when, task,
+      fmt::format("{}: {} needs {} more than the {} usable on device {}; {}: {}", when, task,
                   gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable), overflow.device,
                   name_of(*overflow.part, answer.scenario.job.workflow), gibibytes(overflow.part->bytes));
   return overflow.step == 0 ? text : text + fmt::format(", {} more than at step 0", gibibytes(overflow.part_growth));

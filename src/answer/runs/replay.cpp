@@ -62,7 +62,8 @@ std::vector<std::size_t> train_tasks(const plan::Job& job) {
 Result<Schedule> training_of(const predict::Scenario& scenario, const plan::Plan& plan) {
   if (plan.fusion.training) {
     const predict::KeptSchedule fused = predict::intra_stage(scenario, plan).schedule;
-    if (fused == nullptr) return base::bad_input("the fused training is too large or too long for a schedule");
+    if (fused == nullptr)
+      return base::bad_input("the fused training is too large or too long for a schedule; use --fuse none");
     return *fused;
   }
   const std::vector<std::size_t> tasks = train_tasks(scenario.job);

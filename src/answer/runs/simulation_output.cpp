@@ -230,7 +230,7 @@ Sections variants_table(const SimulationAnswer& answer) {
   const bool drawn = answer.simulation.draws.size() > 1;
   const std::string less = less_fusion_text(answer.variants);
   return fmt::format("\nGains of stage fusion (*: the plan above), with idle and hand-over time per device{}:\n",
-                     drawn ? "; iterations are means of the draws, other columns are of the first draw" : "") +
+                     drawn ? "; iteration and speed: mean of the draws; idle and hand-over: first draw" : "") +
          Table{{{"fused", Align::left}, {"iteration"}, {"speed"}, {"idle"}, {"hand-over"}, {"fits", Align::left}},
                rows} +
          less + (less.empty() ? "" : "\n");

@@ -254,7 +254,7 @@ std::string cap_text(const SweepAnswer& answer) {
   if (answer.sweep.over != SweepInput::length) return "";
   if (answer.sweep.cap) return fmt::format("\nResponses are capped at {}.\n", counted(*answer.sweep.cap, "token"));
   const std::int64_t longest = answer.scenario.job.workload.response_length.longest();
-  return fmt::format("\nThe longest responses grow as well; with --cap keep they stay at {}.\n",
+  return fmt::format("\nThe longest responses scale as well; --cap keep limits them to {}.\n",
                      counted(longest, "token"));
 }
 
@@ -262,9 +262,11 @@ std::string overflow_text(const SweepAnswer& answer) {
   if (!answer.sweep.overflow) return "";
   const SweepPoint& point = answer.sweep.points[*answer.sweep.overflow];
   const SweepFigures& figures = *point.figures;
-  return fmt::format("\nAt {0} the plan does not fit: short by {1}; {2} needs {3}, but device {5} has {4}.\n",
-                     label_of(answer.sweep, point), gibibytes(figures.missing), task_name(answer, figures),
-                     gibibytes(figures.needed), gibibytes(figures.usable), figures.device);
+  return fmt::format(
+      "\nAt {0} the plan does not fit: short by {1} of device or host memory; {2} needs {3} on device {5}, where {4} "
+      "is usable.\n",
+      label_of(answer.sweep, point), gibibytes(figures.missing), task_name(answer, figures), gibibytes(figures.needed),
+      gibibytes(figures.usable), figures.device);
 }
 
 std::string problems_text(const Sweep& sweep) {

@@ -112,7 +112,8 @@ std::int64_t needed_bytes(const predict::Estimate& estimate) {
 }  // namespace
 
 base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks) {
-  if (is_standard_input(job)) return base::bad_input("the job must be a file; standard input is not accepted");
+  if (is_standard_input(job))
+    return base::bad_input("the job must be a file or a folder; standard input is not accepted");
   const std::string file = trainers::file_of(job.path);
   const auto text = base::read_file(file);
   if (text.ok() && trainers::is_foreign(job.path, *text)) {
