@@ -249,9 +249,9 @@ TEST(Schedule, CountsTheRowsOfASplitBackward) {
 TEST(Schedule, OversizedMicroBatchSkipsTheSearch) {
   const ProgramResult result = run_program({"schedule", "scale256", "--memory-cap", "1.5", "--json"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err,
-              AllOf(StartsWith("dovetail: no schedule fits in memory: a single micro-batch exceeds the capacity:\n"),
-                    testing::ContainsRegex("\n +0 +1.64 +1.5 +0.14\n")));
+  EXPECT_THAT(result.err, AllOf(StartsWith("dovetail: no schedule fits in memory: resident memory plus a single "
+                                           "micro-batch exceeds the capacity:\n"),
+                                testing::ContainsRegex("\n +0 +1.64 +1.5 +0.14\n")));
   const json object = json::parse(result.out);
   EXPECT_EQ(object["impossible"], true);
   EXPECT_EQ(object["excess"].size(), 256U);

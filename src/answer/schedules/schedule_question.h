@@ -73,7 +73,7 @@ Sections min_capacity_sections(const pipeline::Problem& problem);
 
 /// Message if no schedule can fit (fuse::find_impossible). excess_table follows it.
 inline constexpr const char* impossible_message =
-    "no schedule fits in memory: a single micro-batch exceeds the capacity";
+    "no schedule fits in memory: resident memory plus a single micro-batch exceeds the capacity";
 
 /// Returns the largest excess over all devices; 0 if all fit.
 base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess);

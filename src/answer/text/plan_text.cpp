@@ -21,7 +21,7 @@ using workflow::TaskKind;
 std::string micro_batch_text(const plan::MicroBatching& batching) {
   if (batching.count > 0) return counted(batching.count, "micro-batch");
   if (batching.tokens > 0) return fmt::format("micro-batches of {:.0f} tokens", batching.tokens);
-  return fmt::format("micro-batches of {:g} sequences", batching.sequences);
+  return fmt::format("micro-batches of {:g} sequence{}", batching.sequences, batching.sequences == 1 ? "" : "s");
 }
 
 std::string engine_text(const plan::Engine& engine) {
