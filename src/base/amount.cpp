@@ -117,7 +117,7 @@ Result<DecimalAndFactor> split(std::string_view text, std::span<const Unit> unit
   const std::string_view decimal = text.substr(0, decimal_length(text));
   std::string_view unit = text.substr(decimal.size());
   unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
-  if (!is_decimal(decimal)) return bad_input(fmt::format("is not a number with a unit; accepted: {}", accepted));
+  if (!is_decimal(decimal)) return bad_input(fmt::format("is not an amount; accepted: {}", accepted));
   const std::optional<Factor> factor = factor_of(unit, units);
   if (!factor) return bad_input(fmt::format("has the unknown unit {}; accepted: {}", quote(unit), accepted));
   if (scale_decimal(decimal, 0)->negative) return bad_input(fmt::format("is negative; accepted: {}", accepted));

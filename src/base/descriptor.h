@@ -122,7 +122,7 @@ constexpr auto field(std::string_view key, Value Owner::* member, Kind kind,
 /// Returns the list of all fields of `Owner`.
 template <class Owner, class... Fields>
 constexpr std::tuple<Fields...> fields(Fields... all) {
-  static_assert(sizeof...(Fields) == member_count<Owner>, "each member of the struct has one field in its fields_of");
+  static_assert(sizeof...(Fields) == member_count<Owner>, "fields_of must list one field per member of the struct");
   return {all...};
 }
 

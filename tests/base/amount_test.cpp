@@ -44,10 +44,10 @@ TEST(ParseBytes, RoundsHalfUp) {
 
 TEST(ParseBytes, RejectsInvalidInput) {
   const std::string accepted = "; accepted: an amount of memory such as `80GiB`, `2TB` or a number of bytes";
-  EXPECT_EQ(bytes_error(""), "is not a number with a unit" + accepted);
-  EXPECT_EQ(bytes_error("GiB"), "is not a number with a unit" + accepted);
-  EXPECT_EQ(bytes_error("8-0GiB"), "is not a number with a unit" + accepted);
-  EXPECT_EQ(bytes_error(" 80GiB"), "is not a number with a unit" + accepted);
+  EXPECT_EQ(bytes_error(""), "is not an amount" + accepted);
+  EXPECT_EQ(bytes_error("GiB"), "is not an amount" + accepted);
+  EXPECT_EQ(bytes_error("8-0GiB"), "is not an amount" + accepted);
+  EXPECT_EQ(bytes_error(" 80GiB"), "is not an amount" + accepted);
   EXPECT_EQ(bytes_error("80Gi"), "has the unknown unit `Gi`" + accepted);
   EXPECT_EQ(bytes_error("80gb"), "has the unknown unit `gb`" + accepted);
   EXPECT_EQ(bytes_error("80GiB "), "has the unknown unit `GiB `" + accepted);
@@ -98,7 +98,7 @@ TEST(ParseAmount, RejectsInvalidInput) {
   EXPECT_EQ(amount_error("50GB", Measure::bandwidth), "has the unknown unit `GB`" + bandwidth);
   EXPECT_EQ(amount_error("50Gbps", Measure::bandwidth), "has the unknown unit `Gbps`" + bandwidth);
   EXPECT_EQ(amount_error("-50GB/s", Measure::bandwidth), "is negative" + bandwidth);
-  EXPECT_EQ(amount_error("fast", Measure::bandwidth), "is not a number with a unit" + bandwidth);
+  EXPECT_EQ(amount_error("fast", Measure::bandwidth), "is not an amount" + bandwidth);
   EXPECT_EQ(amount_error("1e25", Measure::bandwidth), "is too large" + bandwidth + ", at most 1e+24");
   EXPECT_EQ(amount_error("1e24", Measure::bandwidth), "no error");
   EXPECT_EQ(amount_error("1e21kB/s", Measure::bandwidth), "no error");

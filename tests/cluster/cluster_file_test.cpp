@@ -156,7 +156,7 @@ TEST(ReadCluster, ReportsMistakesInNodes) {
   EXPECT_EQ(error_of("cluster: {nodes: 8193, gpus_per_node: 8}"),
             "job.yaml:1:18: 8193 nodes of 8 GPUs are too many; accepted: at most 65536 GPUs in a cluster");
   EXPECT_EQ(line_error("host_memory: lots"),
-            "job.yaml:4:16: `host_memory` of `cluster`: the string `lots` is not a number with a unit; " + memories);
+            "job.yaml:4:16: `host_memory` of `cluster`: the string `lots` is not an amount; " + memories);
   EXPECT_EQ(line_error("host_memory: -1TB"),
             "job.yaml:4:16: `host_memory` of `cluster`: the string `-1TB` is negative; " + memories);
   EXPECT_EQ(line_error("host_memory: 0"), "no error");
@@ -286,7 +286,7 @@ TEST(ReadCluster, ReportsMistakesInNetworks) {
   EXPECT_EQ(networks_error("[{name: a, nodes: 4}, {name: a}]"),
             "job.yaml:4:35: two networks have the name `a`; accepted: a different name for each");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4, bandwidth: x}, {name: b}]"),
-            "job.yaml:4:45: `bandwidth` of network `a`: the string `x` is not a number with a unit; " + bandwidths);
+            "job.yaml:4:45: `bandwidth` of network `a`: the string `x` is not an amount; " + bandwidths);
 }
 
 }  // namespace
