@@ -54,7 +54,7 @@ base::Status check_kind(const plan::Job& job) {
                     job.workload.samples(), job.workload.mini_batches));
   if (job.workload.critic)
     return base::bad_input(
-        "the critic has separate mini-batches; accepted without --base: the same mini-batches for all models");
+        "the critic has separate mini-batches or epochs; accepted without --base: the same for all models");
   return {};
 }
 

@@ -234,7 +234,7 @@ base::Result<FoundModel> guess_model(const std::string& name, const std::string&
         fmt::format("the shape of {} is unknown, and {} does not exist", base::quote(name), base::quote(config)));
   DOVETAIL_TRY(llm::Transformer shape, llm::find_bundled_model(*bundled));
   return FoundModel{.model = *bundled,
-                    .why = fmt::format("the shape of {} is guessed from the name", *bundled),
+                    .why = fmt::format("the shape of {}, guessed from the name", *bundled),
                     .uncounted = std::move(shape_name.uncounted),
                     .shape = std::move(shape)};
 }

@@ -24,7 +24,7 @@ std::optional<std::string> hub_config_path(const std::string& cache, std::string
 
 struct FoundModel {
   std::string model;                   ///< a bundled name, or the path of a config.json
-  std::string why;                     ///< "the shape of qwen3-8b is guessed from the name"; empty: read from a file
+  std::string why;                     ///< "the shape of qwen3-8b, guessed from the name"; empty: read from a file
   std::vector<std::string> uncounted;  ///< sentences about parts that are not modeled (llm/huggingface_config.h)
   llm::Transformer shape;
 };

@@ -171,10 +171,11 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
   DOVETAIL_TRY(const Share engines, share_at(tree, resources));
   const std::int64_t nodes = one_node ? 1 : all.nodes - judges.nodes;
   if (nodes == 1 && (engines.gpus < 1 || engines.gpus >= rest || engines.nodes > 1))
-    return setting_error(tree, resources + ".gpus_per_node",
-                         fmt::format("is {} with num_nodes {} on one node, so NeMo-RL rejects the configuration; "
-                                     "accepted: num_nodes 1 with at least 1 and fewer than {} GPUs",
-                                     engines.gpus, std::max<std::int64_t>(engines.nodes, 1), rest));
+    return setting_error(
+        tree, resources + ".gpus_per_node",
+        fmt::format("is {} with num_nodes {} on one node, so NeMo-RL rejects the configuration; "
+                    "accepted: colocated generation, or num_nodes 1 with at least 1 and fewer than {} GPUs",
+                    engines.gpus, std::max<std::int64_t>(engines.nodes, 1), rest));
   if (nodes > 1 && (engines.nodes < 1 || engines.nodes >= nodes || engines.gpus != all.gpus))
     return setting_error(tree, resources + ".num_nodes",
                          fmt::format("is {} with {} GPUs each, so NeMo-RL rejects the configuration; accepted: fewer "
@@ -359,7 +360,7 @@ const TrainerReader nemo_rl_reader{.name = "nemo-rl",
                                    .is_entry = is_nemo_rl_entry,
                                    .of_launch = nemo_rl_of_launch,
                                    .is_configuration = is_of_nemo_rl,
-                                   .recognized_by = "policy, or a parent file",
+                                   .recognized_by = "policy, grpo, ppo or a parent file (`defaults`)",
                                    .of_configuration = nemo_rl_of_configuration,
                                    .printed_by = "policy"};
 

@@ -115,7 +115,8 @@ base::Status check_dtensor(const Start& start, const std::string& role) {
     return start.stops(keys + ".context_parallel_size",
                        fmt::format("is {} with {}.sequence_packing; accepted: 1, or no packing", context, role));
   if (context > 1 && tensor > 1 && sequences)
-    return start.stops(keys + ".sequence_parallel", "is true with context parallelism; accepted: at most one of them");
+    return start.stops(keys + ".sequence_parallel",
+                       "is true with context and tensor parallelism; accepted: at most two of them");
   if (adapters && !second)
     return start.stops(keys + ".lora_cfg.enabled", "is true without _v2; accepted: false, or both true");
   DOVETAIL_TRY(const bool triton, is_on(tree, keys + ".lora_cfg.use_triton"));
@@ -181,10 +182,11 @@ base::Status check_vllm(const Start& start) {
                        "is more than 1 without async_engine; accepted: 1, or async_engine");
   if (expert > 1 && expert % tensor != 0)
     return start.stops(keys + ".expert_parallel_size",
-                       fmt::format("is {}; accepted: a multiple of tensor_parallel_size ({})", expert, tensor));
+                       fmt::format("is {}; accepted: 1, or a multiple of tensor_parallel_size ({})", expert, tensor));
   if (expert > 1 && expert != tensor && is_async)
-    return start.stops(keys + ".expert_parallel_size",
-                       fmt::format("is {} with async_engine; accepted: tensor_parallel_size ({})", expert, tensor));
+    return start.stops(
+        keys + ".expert_parallel_size",
+        fmt::format("is {} with async_engine; accepted: 1, or tensor_parallel_size ({})", expert, tensor));
   DOVETAIL_TRY(const auto precision, optional_text(tree, keys + ".precision"));
   DOVETAIL_TRY(const auto cache, optional_text(tree, keys + ".kv_cache_dtype"));
   DOVETAIL_TRY(const bool corrects, is_on(tree, "loss_fn.use_importance_sampling_correction"));

@@ -55,7 +55,7 @@ base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree&
   if (!per_gpu && !all)
     return setting_error(
         tree, keys.per_gpu,
-        fmt::format("is missing, which verl rejects; accepted: a number of sequences, or {}", keys.dynamic));
+        fmt::format("is missing, which verl rejects; accepted: a number of sequences, or {} true", keys.dynamic));
   // The critic's size per rank defaults to its size for all ranks. So if both have values, the size per rank takes
   // precedence only if a source sets it.
   const bool is_own = per_gpu && (!all || place_of(tree, keys.per_gpu).line > 0);

@@ -58,7 +58,7 @@ TEST(Models, AreGuessedFromTheEndOfAPath) {
     ASSERT_TRUE(found.ok()) << named.path << ": " << found.error().message;
     EXPECT_EQ(found->model, named.model);
     EXPECT_EQ(found->shape, llm::find_bundled_model(named.model).value());
-    EXPECT_EQ(found->why, std::string("the shape of ") + named.model + " is guessed from the name");
+    EXPECT_EQ(found->why, std::string("the shape of ") + named.model + ", guessed from the name");
     EXPECT_THAT(found->uncounted, IsEmpty()) << named.path;
   }
 }

@@ -113,7 +113,7 @@ TEST(VerlConfiguration, FindingsHavePlaces) {
   EXPECT_NE(all.ignored.find("trainer.bananas: verl v0.9 (1dda039b9) has no such setting (run.sh:16)"),
             std::string::npos)
       << all.ignored;
-  EXPECT_NE(all.assumed.find("actor_rollout_ref.model.path: Qwen/Qwen3-8B: the shape of qwen3-8b is guessed from the "
+  EXPECT_NE(all.assumed.find("actor_rollout_ref.model.path: Qwen/Qwen3-8B: the shape of qwen3-8b, guessed from the "
                              "name (run.sh:8)"),
             std::string::npos)
       << all.assumed;
