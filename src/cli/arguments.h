@@ -1,8 +1,8 @@
 // Options that several subcommands share.
 //
 // Shell completion depends on the value kinds that --help shows. SOLVER completes to solvers, PROBLEM to bundled
-// instances and files, and FILE, DIR, A, B, IN and OUT to files. A kind such as "always|never" completes to the words
-// between the bars.
+// instances and files, and the kinds of files (FILE, JOB, DIR, ...) to files. A kind such as "always|never" completes
+// to the words between the bars.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace dovetail::cli {
 /// Adds an option without a value. `value` becomes true if the option is given.
 void add_flag(CLI::App& command, const std::string& name, bool& value, const std::string& description);
 
-/// Adds --json.
+/// Adds --json, which sets `json`.
 void add_json_flag(CLI::App& command, bool& json);
 
 /// Adds an option that takes one of `choices` ("always|never|auto"). Leaves `value` unchanged if the option is not
@@ -35,10 +35,10 @@ void add_choice_option(CLI::App& command, const std::string& name, std::string& 
 void add_choice_option(CLI::App& command, const std::string& name, const std::string& choices,
                        const std::string& description, const std::function<void(const std::string&)>& take);
 
-/// Adds --color always|never|auto.
+/// Adds --color always|never|auto. Leaves `choice` unchanged if it is not given.
 void add_color_option(CLI::App& command, ColorChoice& choice);
 
-/// Adds --problem.
+/// Adds --problem, a bundled instance or a file. `problem` stays nullopt if it is not given.
 void add_problem_option(CLI::App& command, std::optional<answer::Input>& problem, const std::string& description);
 
 /// Adds a required positional argument. `name` is its value kind (PROBLEM, FILE, ...).

@@ -11,8 +11,9 @@ namespace dovetail::cli {
 /// Whether `folder` has the metrics file of a run.
 bool is_run_folder(const std::string& folder);
 
-/// Reads the metrics of a run so far and compares them with the prediction of its plan. If the comparison fails, prints
-/// a note with the reason. Returns an Error if the metrics have no rows or cannot be read.
+/// Reads the records of a run so far and compares its times with the prediction of its plan. If the comparison or the
+/// reading of samples fails, prints a note with the reason. Returns an Error if the metrics have no rows, or if they,
+/// the evaluations or the training phases cannot be read.
 base::Result<report::RunReport> read_run(const std::string& folder);
 
 /// Writes these files into a run's folder, from the metrics, the job and the plan there:
