@@ -75,7 +75,8 @@ struct MeasuredRun {
   std::size_t not_numbers = 0;       ///< StepLog::not_numbers
   std::size_t repeated = 0;          ///< StepLog::repeated
   std::size_t cut = 0;               ///< StepLog::cut
-  /// Ratio of the first warm-up iteration's time to the time of the evaluated iterations; nullopt without warm-up.
+  /// Ratio of the first warm-up iteration's time to the time of the evaluated iterations; nullopt without warm-up or
+  /// without these times.
   std::optional<double> warm_up_ratio;
   std::optional<double> mean_response;         ///< tokens, by the statistic
   std::optional<double> max_response;          ///< tokens, maximum over the evaluated steps
@@ -92,7 +93,8 @@ const MeasuredTime* iteration_of(const MeasuredRun& run);
 /// them.
 TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times);
 
-/// Returns the run restricted to a single step. A step that is not evaluated has no times.
+/// Returns the run with the times of a single step, none if the step is not evaluated. Lengths and counts remain those
+/// of the whole run.
 MeasuredRun at_step(const MeasuredRun& run, std::int64_t step);
 
 /// Evaluates a log. A step counts as interrupted if validation and checkpoints take more than 1% of it. Returns an
