@@ -74,7 +74,7 @@ TaskRule sequence_parallel_with_tensor();
 TaskRule by_sequences();
 
 /// Requires training to offload all its state. If the whole optimizer is stepped on the host, it is already there, and
-/// `offload` must not name it.
+/// `offload` must not contain `optimizer`.
 TaskRule all_offloaded();
 /// Whether the whole optimizer is stepped on the host, so that the devices hold none of it.
 inline bool is_all_on_host(const Job& job, const Offload& offload) {

@@ -36,7 +36,8 @@ struct Fusion {
 /// The tasks that inter-stage fusion runs together.
 struct GenerationStage {
   std::size_t generate = 0;  ///< the generate task, by its index in the workflow
-  /// Infer tasks on the devices of `generate` that depend only on it and on each other, in workflow order.
+  /// Infer tasks on the devices of `generate` that depend only on it and on each other, by ascending index in the
+  /// workflow.
   std::vector<std::size_t> infer;
 };
 
@@ -45,8 +46,7 @@ struct GenerationStage {
 std::optional<GenerationStage> generation_stage(const Job& job, const std::vector<TaskPlan>& tasks);
 
 /// Returns the train tasks that a planner fuses: the first two of different roles that do not depend on each other.
-/// nullopt if no such pair exists (GRPO has no critic), or if the job's framework does not support intra-stage
-/// fusion.
+/// nullopt if no such pair exists (GRPO has no critic), or if find_training_rejection() returns a reason.
 std::optional<TrainPair> train_pair(const Job& job);
 
 /// Returns the fusions in `fusion` that a plan with these tasks can have.

@@ -1,7 +1,7 @@
 // Job files (dovetail/job@1).
 //
 //   format: dovetail/job@1
-//   name: ppo-7b                       # default: the file's name
+//   name: ppo-7b                       # default: the file's name without its extension
 //   folder: ..                         # base of relative paths (job_text.h); default: the folder of the file
 //   algorithm: ppo                     # workflow/workflow_file.h
 //   models:                            # one for each role:

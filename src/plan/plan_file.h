@@ -10,8 +10,8 @@
 //      "micro_batch": {"tokens": 8192}, "offload": ["optimizer"]}],
 //    "fusion": {"inter_stage": {"threshold": 0.2}, "intra_stage": {"tasks": ["actor_train", "critic_train"]}}}
 //
-// A plan also has `not_modelled` (see NotModelled) if it, or the job that it was written for, was read from a trainer's
-// configuration.
+// If a plan, or the job that it was written for, was read from a trainer's configuration with unmodeled settings, the
+// plan lists them in `not_modelled` (see NotModelled).
 //
 // `hash` is the SHA-256 of the file's other members as canonical JSON (base/hash.h). `job_hash` is the hash of the
 // job that the plan was made for (see job_hash). Optional members: both hashes, `job` (the job's name), `placement`,
