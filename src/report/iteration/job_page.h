@@ -70,8 +70,8 @@ struct Gain {
 /// exists or if faster_plan() finds a plan.
 std::optional<Gain> gain_of(const answer::SimulationAnswer& simulated);
 
-/// Returns the fastest ranked plan if the analytical model predicts that it is faster than the shown plan, otherwise
-/// null.
+/// Returns the fastest ranked plan if the analytical model predicts that it takes more than 0.05% less time than the
+/// shown plan, otherwise null.
 const planner::RankedPlan* faster_plan(const answer::SimulationAnswer& simulated);
 
 /// Returns a row per task with its devices, layout and settings. The note gives the iteration time, the gain, and

@@ -56,9 +56,9 @@ struct Alignment {
 
 /// Aligns both timelines at an activity that they share. Does nothing if both have a fixed beginning, or if they share
 /// no activity. If both already begin with a shared activity, uses that one. Otherwise, if both timelines repeat, uses
-/// the first shared activity in workflow order; if not, the shared activity that starts first in the timeline that does
-/// not repeat, or in `a` if neither does. Repeating timelines are rotated. Then the timeline whose activity is earlier
-/// is delayed. `activities` belong to `a` and `b`.
+/// the shared activity that is first in activities[0]; if not, the one that starts first in the timeline that does not
+/// repeat, or in `a` if neither does. Repeating timelines are rotated. Then the timeline whose activity is earlier is
+/// delayed. `activities` belong to `a` and `b`.
 Alignment align(const timeline::Timeline& a, const timeline::Timeline& b,
                 const std::array<TimelineActivities, 2>& activities);
 

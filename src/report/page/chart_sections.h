@@ -29,7 +29,8 @@ std::string short_time(base::Ticks time, base::TimeUnit unit);
 /// Formats a change with its sign: "+12.3 s", "-3 ticks", "0 ticks".
 std::string signed_time(base::Ticks change, base::TimeUnit unit);
 
-/// Formats a change as a difference and a percentage: "+1.2 s (+3.4%)".
+/// Formats a change as a difference and a percentage: "+1.2 s (+3.4%)". Omits the percentage if `from` is 0 or equals
+/// `to`.
 std::string change_text(base::Ticks from, base::Ticks to, base::TimeUnit unit);
 
 /// Bars with a common color and common formats of their titles and labels. In `bar_title` and `bar_label`, "{NAME}" is

@@ -96,11 +96,11 @@ inline constexpr const char* page_format = "dovetail/report@1";
 
 /// Returns the JSON object that the page's script reads (schemas/report@1.json). Bars are stored as columns of integers
 /// (gap to the previous bar of the lane, length, category, and one column per field), so 100,000 bars take a few
-/// megabytes. Times are in ticks, or in ns if the chart has a time unit.
+/// megabytes. Times are in ticks if the time unit is `tick`, otherwise in ns.
 std::string page_to_json(const Page& page);
 
 /// Returns web/index.html, which contains @TITLE@, @STYLE@, @DATA@ and @SCRIPT@ in this order. cmake/EmbedWeb.cmake
-/// generates the source of these three functions.
+/// generates the source of this function, html_style() and html_script().
 std::string_view html_template();
 /// Returns web/report.css, minified.
 std::string_view html_style();

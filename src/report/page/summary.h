@@ -27,7 +27,7 @@ struct Summary {
   std::vector<std::size_t> label_digits;
   bool has_memory = false;  ///< whether any lane has memory in use
 };
-/// Summarizes a timeline. A lane counts once per device; links to host memory do not count.
+/// Summarizes a timeline. In shares of time, a lane counts once per device, and links to host memory do not count.
 Summary summarize(const timeline::Timeline& timeline);
 
 /// Formats a share as a percentage: "9.8%".
@@ -43,7 +43,7 @@ std::string_view plural_of(base::TimeUnit unit);
 std::int64_t round_step(double least);
 
 /// Splits [from, to) into `columns` equal columns and returns the bar to show in each: the first bar of the style (bar
-/// kind and track) that fills most of the column; -1 if no bar has any length there. Considers bars [first, last).
+/// kind and track) that fills the largest part of it; -1 if no bar has any length there. Considers bars [first, last).
 std::vector<std::int32_t> dominant_bars(std::span<const timeline::Bar> bars, std::size_t first, std::size_t last,
                                         double from, double to, std::size_t columns);
 

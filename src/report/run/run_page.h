@@ -20,9 +20,9 @@ struct RunTables {
   records::MetricTable evaluations;
 };
 
-/// Returns the charts of a run: rewards first, then divergence, losses, entropy, clipping, gradients, lengths and
-/// speed. Omits values that are not numbers, and charts whose values are all zero. In a long run, a point is the mean
-/// of several iterations, and the note says so.
+/// Returns the charts of a run: rewards first, then divergence, losses, entropy, clipping, gradients, learning rates,
+/// lengths and speed. Omits values that are not numbers, and charts whose values are all zero. In a long run, a point
+/// is the mean of several iterations, and the note says so.
 std::vector<LineChart> run_charts(const RunTables& tables);
 
 /// Returns the first two charts as a picture, with the interquartile range of the rewards as a band. `facts` is a line

@@ -24,8 +24,8 @@ struct TerminalStyle {
                             ///< same scale
 };
 
-/// Renders one line per lane, a time axis and a legend. If several bars share a character, the one that fills most of
-/// it is drawn. No line is wider than `columns`. REQUIRES: all work is pipeline ops.
+/// Renders one line per lane, a time axis and a legend. If several bars share a character, dominant_bars() chooses the
+/// one to draw. No line is wider than `columns`. REQUIRES: all work is pipeline ops.
 std::string render_terminal_gantt(const timeline::Timeline& timeline, const TerminalStyle& style);
 
 }  // namespace dovetail::report
