@@ -69,9 +69,10 @@ struct StepRows {
   std::vector<std::int64_t> logit_rows;  ///< indexes of the rows whose logits are needed
 };
 
-/// Adds the rows' keys and values to the cache. Returns the logits of `rows.logit_rows`, [row, vocabulary], in single
-/// precision on the CPU. If the model is also in single precision on the CPU, a row's logits do not depend on the other
-/// rows, not even in the last bit, because src/kernels sums each row in a fixed order.
+/// Adds to the cache the keys and values of the rows that are not cached yet. Returns the logits of `rows.logit_rows`,
+/// [row, vocabulary], in single precision on the CPU. If the model is also in single precision on the CPU, a row's
+/// logits do not depend on the other rows, not even in the last bit, because src/kernels sums each row in a fixed
+/// order.
 Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows& rows);
 
 }  // namespace dovetail::runtime

@@ -79,7 +79,8 @@ class MicroBatchPass {
 
   /// Returns the gradient with respect to the result of forward, given the gradient with respect to the scores.
   Tensor score_backward(const std::vector<control::ScoreSlopes>& slopes, GradientSink& sink);
-  /// Returns the gradient with respect to the input of forward, given the gradient with respect to its result.
+  /// Returns the gradient with respect to the input of the first layer, given the gradient with respect to the result
+  /// of forward.
   Tensor backward(Tensor dy, GradientSink& sink);
 
   std::int64_t tokens() const { return packed_.tokens.size(0); }

@@ -20,7 +20,7 @@ void read_weights(const weights::Checkpoint& checkpoint, Weights& weights);
 
 /// Writes the weights as safetensors files of a Hugging Face folder. If `source` is given and has the same tensors, its
 /// files, order, types and metadata are reproduced, so unchanged weights yield identical bytes. Otherwise writes one
-/// fp32 file in model order, without a tied head.
+/// file in model order and in the weights' type, without a tied head.
 base::Status write_weights(const Weights& weights, const weights::Checkpoint* source, const std::string& folder);
 
 /// Named tensor in a file that the runtime writes.

@@ -37,10 +37,10 @@ class PhasePrograms {
   PhasePrograms(const predict::Scenario& scenario, const plan::Plan& plan, int rank)
       : scenario_(scenario), plan_(plan), rank_(rank) {}
 
-  /// Returns the train tasks of the plan that share a phase with `task`, in the order of the program's models.
+  /// Returns `task` and, if the plan fuses it, its partner, in the order of the program's models.
   std::vector<std::size_t> phase_of(std::size_t task) const;
   /// Returns this rank's program of a phase. The pointer stays valid. `counts` is as in phase_schedule. Returns the
-  /// errors of phase_schedule and of compile.
+  /// errors of phase_schedule, reordered and compile.
   base::Result<const PhaseProgram*> find(const std::vector<std::size_t>& tasks,
                                          const std::vector<predict::PhaseCounts>& counts = {});
   /// Makes later programs of these fused tasks use a schedule for the `measured` times (predict::reordered). All ranks
