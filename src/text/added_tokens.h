@@ -54,8 +54,8 @@ struct TextFrame {
   std::vector<TokenId> after;
 };
 
-/// Parses a `post_processor`: null, ByteLevel (which adds nothing), TemplateProcessing of a single input, or a Sequence
-/// of these. Anything else is an Error.
+/// Parses a `post_processor`: ByteLevel (which adds nothing), TemplateProcessing of a single input, a Sequence of
+/// these, or null. Anything else is an Error.
 base::Result<TextFrame> parse_frame(const base::Node& node);
 
 }  // namespace dovetail::text

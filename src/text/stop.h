@@ -20,9 +20,9 @@ class StopFinder {
     for (const std::string& stop : stops_) longest_ = std::max(longest_, stop.size());
   }
 
-  /// Adds the bytes of the next token. If a stop string ends within them, returns the number of bytes of the response
-  /// before the stop string, otherwise nullopt. Chooses the stop string that ends first; if several end at the same
-  /// byte, the longest.
+  /// Adds the bytes of the next token, up to the end of the first stop string that ends within them; of several that
+  /// end at the same byte, the longest counts. Returns the number of bytes of the response before this stop string, or
+  /// nullopt if none ends.
   std::optional<std::size_t> add(std::string_view bytes) {
     for (const char byte : bytes) {
       tail_ += byte;
