@@ -81,8 +81,9 @@ bool run_equally(const plan::Job& job, const plan::Plan& a, const plan::Plan& b)
 base::Error inexpressible(std::string_view trainer, const plan::Job& job, const plan::Plan& requested,
                           const plan::Plan& actual);
 
-/// Describes the first difference between the requested job and the job that a configuration runs ("different
-/// batches"). Ignores the backend. Returns nullopt if the jobs do not differ.
+/// Compares the requested job with the job that a configuration runs: tasks, models, batches, off-policy steps,
+/// packing, length caps and number of devices. Describes the first difference ("different batches"). Returns nullopt if
+/// these are equal.
 std::optional<std::string> difference_of(const plan::Job& requested, const plan::Job& actual);
 
 }  // namespace dovetail::trainers
