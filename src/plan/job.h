@@ -211,12 +211,13 @@ bool is_efficiency_file(std::string_view efficiency);
 /// Returns the model of a task's role. REQUIRES: the task has a role.
 const llm::Transformer& model_of(const Job& job, workflow::TaskId task);
 
-/// Everything in a job that affects plans and predictions, as canonical JSON (base/hash.h).  The result does not depend
-/// on the form of the job file. Amounts are in bytes, bytes/s, FLOP/s, seconds and ns. Lengths are points of a
-/// distribution, and models are shapes. Adjacent groups of equal nodes are merged. Giving a setting its default value
-/// is the same as omitting it. Efficiency and profile files are represented by their names without folders, not by
-/// their contents. The names of the job, algorithm, models and networks are left out. docs/formats.md#hashes describes
-/// the members.
+/// Everything in a job that affects plans and predictions, as canonical JSON (base/hash.h).
+///
+/// The result does not depend on the form of the job file. Amounts are in bytes, bytes/s, FLOP/s, seconds and ns.
+/// Lengths are points of a distribution, and models are shapes. Adjacent groups of equal nodes are merged. Giving a
+/// setting its default value is the same as omitting it. Efficiency and profile files are represented by their names
+/// without folders, not by their contents. The names of the job, algorithm, models and networks are left out.
+/// docs/formats.md#hashes describes the members.
 std::string canonical_job(const Job& job);
 
 /// SHA-256 of canonical_job.

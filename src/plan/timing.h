@@ -102,12 +102,14 @@ class IterationTimer {
 
 /// Computes the timing by list scheduling. Of all activities whose predecessors have ended, the one that can start
 /// first runs next. It can start once all its devices are free. Ties are broken by StartPriority. A load or an unload
-/// occupies the host links of its task's devices, not the devices.  Iterations run until the last n of them, including
-/// those under way, repeat the n before them, shifted by a time t. The period is then t / n, rounded up to integer ns:
-/// the time of an iteration in the steady state (docs/facts.md#composition), which warm-up and the end do not affect.
-/// The period is at least the work of each device in an iteration, and at least the time of each cycle of edges. If
-/// iterations do not repeat within the maximum warm-up, the period is the mean time of the last iterations (a quarter
-/// to half of all), but at least the busiest device's work. `durations`: [activity], in ns.
+/// occupies the host links of its task's devices, not the devices.
+///
+/// Iterations run until the last n of them, including those under way, repeat the n before them, shifted by a time t.
+/// The period is then t / n, rounded up to integer ns: the time of an iteration in the steady state
+/// (docs/facts.md#composition), which warm-up and the end do not affect. The period is at least the work of each device
+/// in an iteration, and at least the time of each cycle of edges. If iterations do not repeat within the maximum
+/// warm-up, the period is the mean time of the last iterations (a quarter to half of all), but at least the busiest
+/// device's work. `durations`: [activity], in ns.
 Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan,
                        const std::vector<base::Ticks>& durations);
 
