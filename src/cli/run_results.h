@@ -16,12 +16,12 @@ bool is_run_folder(const std::string& folder);
 /// the evaluations or the training phases cannot be read.
 base::Result<report::RunReport> read_run(const std::string& folder);
 
-/// Writes these files into a run's folder, from the metrics, the job and the plan there:
+/// Writes these files into a run's folder, from the records, the job and the plan there:
 ///
 /// timeline.json     iteration times as a Chrome trace
 /// measurement.yaml  a dovetail/measurement@1 file, for `dovetail calibrate`
 /// curves.svg        curves of the run's quality metrics
-/// report.html       all of the above as a page
+/// report.html       page with curves, samples, timeline and comparison with the prediction
 ///
 /// Writes nothing if the run has not finished an iteration yet. Leaves out measurement.yaml if the comparison with the
 /// prediction fails, and curves.svg if no metric can be drawn.

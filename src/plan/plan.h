@@ -19,7 +19,8 @@ struct Plan {
   std::string job_hash = {};                   ///< hash of the job that the plan was made for; empty: not given
   std::vector<NotModelled> not_modelled = {};  ///< unmodeled settings of the configuration that the plan was read from
 
-  /// Whether the plans are equivalent. Ignores the jobs they were made for and the settings that are not modeled.
+  /// Whether the placements, tasks and fusions are equal. Ignores the jobs that the plans were made for and the
+  /// settings that are not modeled.
   friend bool operator==(const Plan& a, const Plan& b) {
     return a.placement == b.placement && a.tasks == b.tasks && a.fusion == b.fusion;
   }
