@@ -39,7 +39,7 @@ base::Ticks cycle_end(const timeline::Timeline& timeline);
 /// REQUIRES: 0 <= begin < cycle_end.
 timeline::Timeline rotated(const timeline::Timeline& timeline, base::Ticks begin);
 
-/// Whether two bars are equal except for their times.
+/// Whether two bars are equal except for their times and their references to other bars.
 bool is_same_work(const timeline::Timeline& timeline, std::size_t bar, std::size_t other);
 
 /// Returns the timeline with all times increased by `by`.

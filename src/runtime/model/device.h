@@ -22,7 +22,8 @@ base::Result<at::Device> find_device(const std::string& name, int local_rank = 0
 /// Blocks until the current stream of a GPU has finished its submitted work. Returns immediately for the CPU.
 void wait_for_work_of(const at::Device& device);
 
-/// Makes every operator on a GPU give the same result in every run. Must be called before the first operator.
+/// Makes every operator on a GPU give the same result in every run, or throw if it cannot. Must be called before the
+/// first operator.
 void compute_deterministically();
 
 /// Returns the peak memory of tensors on the device since the previous call, in bytes. For the CPU, this is
