@@ -348,7 +348,7 @@ INSTANTIATE_TEST_SUITE_P(
                          "--objective pareto and --robust cannot be combined: "},
         WrongCombination{{"--objective", "pareto", "--deadline", "500"},
                          "--objective pareto and --deadline cannot be combined: "},
-        WrongCombination{{"--objective", "pareto", "--solver", "greedy"}, "--objective pareto uses all solvers; "},
+        WrongCombination{{"--objective", "pareto", "--solver", "greedy"}, "--objective pareto uses several solvers; "},
         WrongCombination{{"--objective", "pareto", "-o", "front.csv"},
                          "a front can be written as json or svg, not as csv; "},
         WrongCombination{{"--objective", "pareto", "-o", "front.pdf"}, "cannot tell the format of 'front.pdf'; "},

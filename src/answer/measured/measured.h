@@ -99,12 +99,13 @@ struct FollowOptions {
 
 /// Follows the single log of `request` until `callbacks.cancellation` requests a stop.
 ///
-/// Passes a line per finished step to `options.on_line`, with the measured and predicted seconds of its phases. For a
-/// step with a validation or a checkpoint, the line says only that the step is skipped. A phase is slow if it takes at
-/// least slow_factor times its prediction, and exceeds the prediction by more than notable_share of the predicted
-/// iteration. Each slow phase gets another line, except in skipped steps and in warm-up steps.
+/// Passes a line per finished step to `options.on_line`, with the measured seconds of its phases and, if there is a
+/// prediction, the predicted ones. For a step with a validation or a checkpoint, the line says only that the step is
+/// skipped. A phase is slow if it takes at least slow_factor times its prediction, and exceeds the prediction by more
+/// than notable_share of the predicted iteration. Each slow phase gets another line, except in skipped steps and in
+/// warm-up steps.
 ///
-/// Returns the answer for the part of the log that was read, with the slow phases; nullopt if the log has no step.
+/// Returns the answer for the part of the log that was read, with the slow phases; nullopt if it has no usable step.
 /// Errors: an unreadable job, plan or log. A malformed line is reported and skipped. REQUIRES: exactly one log, and not
 /// standard input.
 base::Result<std::optional<MeasuredAnswer>> follow(const MeasuredRequest& request, const FollowOptions& options,

@@ -37,8 +37,8 @@ struct PredictionAnswer {
                                                            ///< unknown
 };
 
-/// Returns the seconds from the start of the first iteration to the start of activity number `activity`, including the
-/// overheads of the iterations that end before it.
+/// Returns the seconds from the start of a steady iteration (Timing::activities) to the start of its activity number
+/// `activity`, with the overheads of the iterations that end in between (plan::with_overheads).
 double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
 /// Reads the job and the plan, and predicts. Removes fusion from the plan unless `fused`. Without `plan`, uses the plan

@@ -187,7 +187,7 @@ std::string bound_text(const planner::Ranking& ranking) {
   return text + " (analytical model)\n";
 }
 
-/// Summary of the search. The iterations and the seed reproduce it.
+/// Summary of the search.
 std::string search_text(const planner::SearchRun& search) {
   return fmt::format("search: {} x {} iterations, seed {}, stopped by {}\ntook: {:.1f} s\n",
                      counted(search.chains, "chain"), search.iterations, search.seed,

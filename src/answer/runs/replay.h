@@ -113,7 +113,7 @@ base::Ticks makespan_of(const ReplayAnswer& answer);
 /// ranks, lost ranks (Failure::lost), and errors of read_replay_source and `launch`.
 base::Result<ReplayAnswer> answer_to(const ReplayRequest& request, const Callbacks& callbacks);
 
-/// Measured and planned makespan, and the causes of their difference.
+/// Measured and planned makespan, the executor's overhead, and the op that ends latest after its planned end.
 Sections sections(const ReplayAnswer& answer);
 /// A dovetail/replay@1 object.
 std::string to_json(const ReplayAnswer& answer);

@@ -69,7 +69,7 @@ struct ActivityLine {
   std::size_t activity = 0;  ///< index in the graph of predict::Estimate
   std::string name;          ///< "actor_train + critic_train", "weights to actor_generate"
   std::string devices;       ///< "0-255"; empty if it uses none
-  double begin = 0;          ///< seconds since the start of the first activity
+  double begin = 0;          ///< seconds since the start of the first activity other than host transfers
   double simulated = 0;      ///< duration in the simulation
   double closed = 0;         ///< duration in the analytical model
 };

@@ -115,8 +115,8 @@ base::Result<FrontRequest> front_of(const ScheduleRequest& request) {
     return base::bad_input(
         "--objective pareto and --robust cannot be combined: a front trades makespan for peak activation");
   if (request.solver != default_solver().name)
-    return base::bad_input(
-        fmt::format("--objective pareto uses all solvers; the only accepted --solver is {}", default_solver().name));
+    return base::bad_input(fmt::format("--objective pareto uses several solvers; the only accepted --solver is {}",
+                                       default_solver().name));
   return FrontRequest{
       .problem = request.problem, .from = request.from, .search = request.search, .exchange = request.exchange};
 }

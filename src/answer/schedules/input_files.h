@@ -39,7 +39,7 @@ base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<s
 
 /// Detects the format of `content` by its first character: JSON by a brace, a trace by a bracket, CSV by a digit, a
 /// quote, a comma (an empty cell) or a parenthesis. Skips a byte order mark and white space. nullopt for any other
-/// character.
+/// character, or if none follows.
 std::optional<ScheduleFormat> format_of_content(std::string_view content);
 
 /// If `content` is a problem, a Pareto front, a Chrome trace or an SVG picture instead of a schedule, returns a message
@@ -48,10 +48,10 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
 
 /// Returns the Dovetail format that the key `format` of `content` names, without its version: "dovetail/job". If the
 /// content is too large, cannot be parsed or lacks the key, returns the first Dovetail format named near its start.
-/// Empty if no format is named.
+/// Empty if the key names another format, or if no Dovetail format is named.
 std::string named_format(std::string_view content);
 
-/// Whether `content` names Dovetail's own schedule format near its start.
+/// Whether `content` names Dovetail's schedule format near its start, and does not name the problem format before it.
 bool is_own_schedule(std::string_view content);
 
 /// Problem with the name of its instance or the path of its file.
@@ -86,7 +86,8 @@ struct LoadedSchedule {
 };
 
 /// Parses the schedule in `text`. If `problem` is not null, parses it as a schedule of `problem` and ignores the
-/// problem in a JSON file. Reports the file's notes to `callbacks`. Does not validate the schedule.
+/// problem in a JSON file, except that it is an Error if only one of the two problems is in ticks. Reports the file's
+/// notes to `callbacks`. Does not validate the schedule.
 base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem,
                                            const Callbacks& callbacks);
 

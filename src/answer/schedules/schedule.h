@@ -39,7 +39,7 @@ template <std::same_as<ScheduleRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("PROBLEM", &T::problem, File{"PROBLEM"}, "problem file, bundled instance, or '-' for stdin"),
-      option("solver", &T::solver, String{"SOLVER"}, "solver (default {}: the best of all that apply)"),
+      option("solver", &T::solver, String{"SOLVER"}, "solver (default {}: the best result of several)"),
       option("objective", &T::objective, Choice{}, "primary objective (default {}); pareto: front of both"),
       option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
       option("deadline", &T::deadline, String{"TIME"},
@@ -80,7 +80,7 @@ struct ScheduleAnswer {
 /// processes return the same answer or Error.
 base::Result<ScheduleAnswer> answer_to(const ScheduleRequest& request, const Callbacks& callbacks);
 
-/// Costs and bounds of the schedule, or the reason why no schedule satisfies the request.
+/// Costs and bounds of the schedule, or why no schedule that satisfies the request exists or was found.
 Sections sections(const ScheduleAnswer& answer);
 /// A dovetail/schedule-report@1 object.
 std::string to_json(const ScheduleAnswer& answer);

@@ -65,8 +65,8 @@ struct SearchInput {
 base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
                                             const parallel::Exchange* exchange, int chains, const Callbacks& callbacks);
 
-/// Returns, for each device, the capacity below which no schedule fits: resident memory plus one micro-batch of one
-/// pipeline.
+/// Returns, for each device, the capacity below which no schedule fits: resident memory plus one micro-batch of the
+/// pipeline that needs the most memory there.
 std::vector<base::Memory> min_capacities(const pipeline::Problem& problem);
 /// Shows min_capacities as a line, or as a table if devices differ.
 Sections min_capacity_sections(const pipeline::Problem& problem);

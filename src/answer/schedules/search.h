@@ -21,7 +21,7 @@ namespace dovetail::answer {
 /// Finds a solver by name. For an unknown name, the Error lists all solvers and suggests a similar one.
 base::Result<const fuse::Solver*> solver_named(std::string_view name);
 
-/// Returns the default solver, the last one in the registry. It returns the best result of the others.
+/// Returns the default solver, the last one in the registry. It runs several others and returns their best result.
 const fuse::Solver& default_solver();
 
 /// Lists the solvers with their summaries, one per line.
