@@ -30,7 +30,8 @@ constexpr auto names_of(Head) {
   return std::array{base::EnumName{"language_model", Head::language_model}, base::EnumName{"scalar", Head::scalar}};
 }
 
-/// Upper limits of the number of layers, of widths and sizes of compressed vectors, and of the head size.
+/// Upper limits of the number of layers, of the hidden size, expert widths and ranks of compressed vectors, and of the
+/// head size. The width of a dense feed-forward network may be 4 max_width.
 inline constexpr std::int64_t max_layer_count = 1 << 12;
 inline constexpr std::int64_t max_width = 1 << 20;
 inline constexpr std::int64_t max_head_size = 1 << 14;
