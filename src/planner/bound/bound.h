@@ -2,7 +2,8 @@
 //
 // Let t_i be the time of task i in some plan, r_i the time of its engine's weight sync (only for an engine with
 // separate weights), n_i the number of its devices, and N the number of all devices. The period P of the plan is at
-// least each of the first two terms below. The third term may replace part of the second:
+// least each of the first two terms below. The first leaves out the r_i of tasks that generate with the same weights,
+// because they may share a weight sync. The third term may replace part of the second:
 //
 //   sum_i n_i (t_i + r_i) / N         Mean work of a device in an iteration.
 //

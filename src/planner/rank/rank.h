@@ -109,9 +109,9 @@ struct Flip {
   double gain = 0;       ///< time saved with the changed input, as a fraction of the first plan's time
 };
 
-/// Returns, for each input, the smallest change (of several factors from 0.5 to 2) that makes another ranked plan at
-/// least 1% faster than the first. Sorted by the size of the change. If stopped, some inputs are missing. `threads`
-/// does not affect the result.
+/// Returns, for each input that has one, the smallest change (of several factors from 0.5 to 2) with which another
+/// ranked plan fits and is at least 1% faster than the first. Sorted by the size of the change. If stopped, some inputs
+/// are missing. `threads` does not affect the result.
 std::vector<Flip> find_flips(const predict::Scenario& scenario, const Ranking& ranking, int threads = 1);
 
 }  // namespace dovetail::planner

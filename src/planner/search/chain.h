@@ -48,9 +48,8 @@ std::vector<Found> take_found(std::string_view& message);
 /// A chain of simulated annealing. All its random numbers come from stream `number` of the seed. A step changes a
 /// task's choice, its mesh, both, the meshes of several tasks, or the fusions. Steps are accepted by the
 /// Metropolis rule. The temperature of a cooling falls geometrically, from 1/20 of the cost at its start to a
-/// thousandth of that temperature.
-/// Plans that do not fit or lack a required fusion are allowed, but cost more (Score::cost), so that a chain can pass
-/// through them.
+/// thousandth of that temperature. Plans that do not fit (Score::cost) or lack a required fusion cost more, but are
+/// allowed, so that a chain can pass through them.
 class Chain {
  public:
   static constexpr std::int64_t cooling = 20'000;  ///< steps of one cooling

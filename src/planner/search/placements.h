@@ -1,4 +1,4 @@
-// The named placements: families of plans that differ in where tasks run. If stopped, coordinate descent returns the
+// The named placements: families of plans that prescribe where tasks run. If stopped, coordinate descent returns the
 // best selection so far.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace dovetail::planner {
 
-/// Family of plans, by where tasks run.
+/// Family of plans with common rules for where tasks run.
 enum class Placement {
   /// All tasks on all devices, each in its best layout (DeepSpeed-Chat; RLHFuse-Base; the flattening strategy of APP,
   /// the adaptive placement and parallelism framework of arXiv 2312.11819).

@@ -2,7 +2,7 @@
 // baseline.
 //
 // Chains are independent, and their results are merged in order. The result therefore does not depend on the number of
-// threads or processes. A time limit in SearchOptions affects the result only through the number of iterations.
+// threads or processes. A time limit in SearchOptions ends the search between rounds (see search()).
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,7 @@ struct SearchOptions {
 struct SearchRun {
   int chains = 0;
   std::uint64_t seed = 0;
-  /// Number of iterations per chain. The same number gives the same result, unless Scenario::cancellation cut a round
-  /// short.
+  /// Number of iterations per chain. See search() for when the same number gives the same result.
   std::int64_t iterations = 0;
   pipeline::StoppedBy stopped_by = pipeline::StoppedBy::iterations;
   double seconds = 0;
@@ -70,10 +69,11 @@ struct SearchResult {
   SearchRun run;
 };
 
-/// Runs the chains in rounds of equal length. Chain k begins at starts[k % starts.size()]. Without starts, chains begin
-/// with the first choices on random meshes. The result is empty if no plan that fits was found. If stopped
-/// (Scenario::cancellation), chains end within the round, with the best plans so far. The time limit of `options` ends
-/// the search between rounds, so that the same number of iterations gives the same result. REQUIRES:
+/// Runs the chains in rounds of equal length, except that the last may be shorter. Chain k begins at
+/// starts[k % starts.size()]. Without starts, chains begin with the first choices on random meshes. The result is empty
+/// if no plan that fits was found. If stopped (Scenario::cancellation), chains end within the round, with the best
+/// plans so far. The time limit of `options` ends the search between rounds. The same number of iterations then gives
+/// the same result, unless the search ended within a cooling, as it can with more than 8 chains. REQUIRES:
 /// impossible_task(space) is nullopt.
 SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options);
 

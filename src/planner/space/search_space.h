@@ -57,7 +57,7 @@ struct SearchSpace {
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
   /// Returns whether the task is allowed on the mesh and has a choice there, regardless of linked tasks. The second
-  /// overload checks all meshes.
+  /// overload returns whether this holds for any mesh.
   bool has_choices(std::size_t task, std::int32_t mesh) const;
   bool has_choices(std::size_t task) const;
   /// Returns whether the task and all tasks that must share its mesh have a choice on the mesh.
