@@ -38,7 +38,7 @@ bool can_split(const std::vector<InferTask>& tasks, std::size_t freed, std::size
 /// over. Starts are tried in this order, and ties go to the earlier one:
 ///
 /// - No replicas: all workers start by the rules.
-/// - For each task, the same workers. Those on which a replica of the task fits start with that task.
+/// - For each task, the same workers, except that those of freed devices load its model first if a replica fits.
 /// - All combinations of replica numbers in which the last task gets as many replicas as still fit, if there are at
 ///   most 64 combinations.
 /// - Otherwise, numbers that balance the work per replica of the tasks, improved by moving a worker's devices from one

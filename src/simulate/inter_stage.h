@@ -7,9 +7,9 @@
 //   replica of any inference model fits on the freed devices, or if some model's replica fits neither on the freed
 //   devices nor on the devices of the destinations.
 // - The devices of all instances except the destinations drop the actor and become workers that score finished samples
-//   as they arrive (inference.h). The split among models is found by trial (inference_split.h). A worker has the
-//   devices of a replica of the model that it loads first, and later serves every model whose replica fits. Devices are
-//   assigned in order. A worker is available when all its devices are.
+//   as they arrive (inference.h). The split among models is found by trial (inference_split.h). A worker has as many
+//   devices as a replica of one of the models, and serves every model whose replica fits. Devices are assigned in
+//   order. A worker is available when all its devices are.
 // - The devices of the destinations become workers too, once they have generated their last samples, together with
 //   freed devices that were left over.
 // - Without a migration nothing is fused. Inference waits for all of generation, then one task after the other gets all
