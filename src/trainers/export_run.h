@@ -32,8 +32,8 @@ struct Export {
 /// Returns changes that make `base` run the plan, without changing its job. Each of them is needed: without it, the
 /// trainer would stop, or run a different plan or job. `plan` is a plan for the job of the base with `switches` applied
 /// (changed_base.h). Returns an Error if the base is not a configuration of `trainer`, if the base ignores added
-/// settings, or if the trainer cannot run the plan. The Error in the last case shows the requested and the resulting
-/// settings of each task that differs.
+/// settings, or if the trainer cannot run the plan or would change the job. If the changed base would run another plan,
+/// the Error shows the requested and the resulting settings of each task that differs.
 base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer,
                                 const std::vector<Change>& switches = {});
 

@@ -51,7 +51,8 @@ struct LaunchFile {
   syntax::Place place;
   std::vector<syntax::Word> words;
 };
-/// Returns the file given by `flag` ("--config"). Returns an Error if its path is unknown.
+/// Returns the file given by `flag` ("--config"). If only the start of its path is unknown, as in $FOLDER/run.yaml, the
+/// rest is the path. Otherwise an unknown path is an Error.
 base::Result<LaunchFile> launch_file(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      std::string_view flag);
 

@@ -80,9 +80,9 @@ struct ImportedRun {
   std::vector<Finding> not_modelled;  ///< effects on time or memory that job and plan cannot express
 };
 
-/// Returns the run as dovetail/job@1 in YAML. The user's values for the cluster and for lengths stay as written.
-/// Unspecified lengths default to their cap. Returns an Error if a length in `options` is malformed, or if prompts
-/// leave no tokens for responses.
+/// Returns the run as dovetail/job@1 in YAML. The user's lengths get the caps of the run, unless they have their own,
+/// and workflow::default_sigma if they lack a spread. Unspecified lengths default to their cap. Returns an Error if a
+/// length in `options` is malformed, or if prompts leave no tokens for responses.
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options);
 
 /// Records in `assumed` that a length option with one statistic, such as mean=900, is read with

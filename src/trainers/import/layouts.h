@@ -32,7 +32,8 @@ struct MegatronKeys {
 
 /// Returns the layout on `devices` GPUs, without ZeRO stage and recomputation. The expert tensor degree defaults to the
 /// tensor degree. Returns an Error at the key of a degree that does not divide the GPUs, the GPUs of a stage, or the
-/// experts. Megatron-LM stops there too (`parallel_state.initialize_model_parallel`).
+/// experts, or of a number of layers that leaves unequal numbers to other stages. Megatron-LM rejects these degrees too
+/// (`parallel_state.initialize_model_parallel`).
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,
                                            const llm::Transformer& model);
 

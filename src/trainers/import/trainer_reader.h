@@ -40,7 +40,7 @@ struct TrainerReader {
                                      const RunRequest& request);
   /// Returns whether a file looks like the trainer's configuration. Null: the trainer has only launch scripts.
   bool (*is_configuration)(std::string_view content) = nullptr;
-  std::string_view recognized_by = {};  ///< key by which is_configuration recognizes a file: "actor_rollout_ref"
+  std::string_view recognized_by = {};  ///< keys by which is_configuration recognizes a file: "actor_rollout_ref"
   base::Result<ReadRun> (*of_configuration)(const ConfigurationFile& file, const RunRequest& request) = nullptr;
   /// Returns whether an entry point may be a user's own program for this trainer. Used only if no trainer's is_entry
   /// matches. Null: never.

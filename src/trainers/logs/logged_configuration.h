@@ -11,13 +11,13 @@
 
 namespace dovetail::trainers {
 
-/// Returns whether a log contains an object with the member `key`, as printed by Python.
+/// Returns whether a log contains `key` as Python prints the key of a member: in quotes, followed by a colon.
 bool has_printed_configuration(std::string_view content, std::string_view key);
 
 /// Reads the first object with the member `key` that Python printed. pprint may have split it into many lines of one
 /// process. Ray's prefixes, and lines of other processes in between, are skipped. Places refer to the log as source 0.
-/// Returns an Error at the place where the object is not closed or is malformed. REQUIRES:
-/// has_printed_configuration(content, key).
+/// Returns an Error if the start of the object is missing, and at the place where the object is not closed or is
+/// malformed. REQUIRES: has_printed_configuration(content, key).
 base::Result<syntax::Setting> read_printed_configuration(std::string_view content, const std::string& path,
                                                          std::string_view key);
 

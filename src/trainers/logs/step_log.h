@@ -93,8 +93,7 @@ base::Status add_json_log(const LogFile& file, StepLogBuilder& log);
 ///   - The columns `Wall time,Step,Value`, as TensorBoard exports one scalar. The key is in the name of the file
 ///     (run-NAME-tag-KEY.csv, with '_' in place of '/').
 ///   - One column per key and one for the steps, named like the step of JSON lines. Without a column for the steps,
-///   rows
-///     are numbered from 1.
+///     rows are numbered from 1.
 /// Returns an Error without a line for an empty file, and with a line and column for other faults, such as a single
 /// column.
 base::Status add_csv_log(const LogFile& file, StepLogBuilder& log);
