@@ -27,8 +27,8 @@ struct DataPlace {
 };
 
 /// Returns the `batch` items that iteration number `iteration` (from 0) reads from data of `count` items. Epochs follow
-/// each other without a gap, so an iteration may end one epoch and begin the next. With `shuffle`, each epoch has a
-/// different order; otherwise, all have the order of the data. REQUIRES: count >= 1.
+/// each other without a gap, so an iteration may end one epoch and begin the next. With `shuffle`, each epoch is
+/// shuffled separately; otherwise, all have the order of the data. REQUIRES: count >= 1.
 std::vector<DataPlace> places_of(std::uint64_t seed, bool shuffle, std::size_t count, std::int64_t iteration,
                                  std::int64_t batch);
 

@@ -23,7 +23,7 @@ struct TaskContext {
 /// workflow does not sample responses.
 void begin_samples(TaskContext& context);
 
-/// Runs a task of the workflow, or the rest of an interrupted task.
+/// Runs a task of the workflow. An interrupted generation or training continues; other interrupted tasks start over.
 base::Status do_task(TaskContext& context, workflow::TaskId task);
 
 /// Runs one train task, or several together. First computes the advantages of the samples unless they are known.
