@@ -18,7 +18,7 @@ namespace dovetail::parallel {
 /// How a search distributes its chains, and when it ends early.
 struct SharingOptions {
   int chains = 1;
-  int threads = 1;  ///< number of threads; never affects the answer
+  int threads = 1;  ///< number of threads; affects the result only through a time limit
 
   /// Time limit, counted from the construction of SharedChains
   std::optional<double> time_limit_seconds = std::nullopt;

@@ -31,8 +31,8 @@ struct AnnealingParameters {
 std::optional<AnnealingParameters> published_parameters(const pipeline::Problem& problem);
 
 /// Returns parameters whose passes take `iterations` in total: three fifths for the latency pass, the rest for one run
-/// of the memory pass. The start temperature is the longest backward in the latency pass and the largest activation in
-/// the memory pass.
+/// of the memory pass, but each at least one. The start temperature is the longest backward in the latency pass and the
+/// largest activation in the memory pass.
 AnnealingParameters fitted_parameters(const pipeline::Problem& problem, std::int64_t iterations);
 
 /// Runs `options.chains` chains. Chain i uses random stream (seed, i). All chains run the latency pass. In each run of

@@ -1,4 +1,4 @@
-// Amounts of activation that a device can hold: sums of its stages' activations per micro-batch.
+// Amounts of activation that a device can hold: sums over the micro-batches in flight on its stages.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ struct PositionRow {
 /// How positions of two rows correspond.
 enum class Correspondence : std::uint8_t {
   same,         ///< position k to position k
-  into_step,    ///< last op of a mini-batch to its optimizer step, on the same or another stage
+  into_step,    ///< last op of a mini-batch to its optimizer step, on any stage and in any replica
   out_of_step,  ///< optimizer step to the first op of the next mini-batch, in the same or another replica
 };
 

@@ -1,5 +1,5 @@
-// Constructions: the textbook pipelines, the published greedy algorithm, and the schedules of other systems. Each
-// function names its source; docs/solvers.md explains how each works. All have the signature of Solver::solve.
+// Constructions: the textbook pipelines, the published greedy algorithm, and the schedules of other systems. Those that
+// are published name their source; docs/solvers.md explains how each works. All have the signature of Solver::solve.
 #pragma once
 
 #include "fuse/solution/solution.h"

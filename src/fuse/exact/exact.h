@@ -32,8 +32,8 @@ struct ExactResult {
   /// Whether it is proven that no schedule covered by `peak_bound` has a lower peak activation than the solution.
   bool peak_proven = false;
 
-  /// Lower bound on the makespan of all schedules that fit. With Objective::memory, or with a deadline that the
-  /// solution meets, it covers only schedules whose peak is at most the solution's.
+  /// Lower bound on the makespan of all schedules that fit. With Objective::memory and no deadline, or with a
+  /// deadline that the solution meets, it covers only schedules whose peak is at most the solution's.
   base::Ticks makespan_bound;
   /// Lower bound on the peak activation of the schedules that fit and end by the solution's makespan, or by the
   /// deadline if that is later. With Objective::memory and no deadline, it covers all schedules that fit.

@@ -90,9 +90,8 @@ class SwapWalk {
     return trial;
   }
 
-  /// Whether the first op is not a graph predecessor of the second op, and all those predecessors start before the
-  /// first op ends. If so, the swap makes no cycle and delays the first op by little more than the duration of the
-  /// second.
+  /// Whether the first op is not a graph predecessor of the second op, and all graph predecessors of the second op
+  /// start before the first op ends. If so, the swap makes no cycle and leaves no long idle gap before the second op.
   bool is_prompt(Place first) const {
     const std::size_t second = index(first) + 1;
     // Successors of the first op start after its end.

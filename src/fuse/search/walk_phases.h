@@ -43,21 +43,21 @@ void restart(Chain& chain, const pipeline::Order& order);
 /// State of a descent of the makespan. The temperature is in ticks.
 struct alignas(apart) MakespanDescent {
   Cooling cooling;
-  bool prompt = true;  ///< whether only prompt swaps are made, which delay the first op by little more than the
-                       ///< duration of the second (SwapWalk::is_prompt)
+  bool prompt = true;  ///< whether only prompt swaps are made (SwapWalk::is_prompt)
 
   /// Cost in ticks of each millionth by which a memory level exceeds a capacity. 0: no swap exceeds a capacity.
   double price = 0;
   double price_factor = 1;  ///< factor by which the price is multiplied at each step of the cooling
 };
 
-/// Anneals the makespan by uniform random swaps of adjacent ops that are not alike. A swap that does not increase the
-/// makespan is accepted. Any other swap is accepted with a probability that falls with the temperature.
+/// Anneals the makespan by uniform random swaps of adjacent ops that are not alike. Swaps that make a cycle, or that
+/// are not prompt if descent.prompt is set, are rejected. Any other swap is accepted if it does not increase the
+/// makespan, and otherwise with a probability that falls with the temperature.
 ///
-/// `capacity` ([device], in millionths of the memory unit) is empty if memory is unlimited. If descent.price is 0, no
-/// swap raises a memory level to more than the capacity. Otherwise, levels may exceed the capacity at that price, and
-/// only schedules that fit become the chain's best. Does `iterations` proposals, or fewer if the makespan reaches
-/// `target`.
+/// `capacity` ([device], in millionths of the memory unit) is empty if memory is unlimited. If descent.price is 0,
+/// swaps that raise a memory level to more than the capacity are rejected, too. Otherwise, the price of the excess that
+/// a swap adds counts like an increase of the makespan, and only schedules that fit become the chain's best. Does
+/// `iterations` proposals, or fewer if the makespan reaches `target`.
 void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
              const std::vector<std::int64_t>& capacity);
 

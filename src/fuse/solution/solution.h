@@ -61,7 +61,7 @@ struct SolveOptions {
   /// from the problem's size.
   std::optional<std::int64_t> iterations_alone;
   std::optional<double> time_limit_seconds;  ///< absent: no limit
-  int threads = 1;                           ///< number of threads; does not affect the result
+  int threads = 1;                           ///< number of threads; affects the result only through a time limit
 
   /// Work limit for proofs beyond Bounds, in a search and for the schedule's claims (BoundOptions::work). Absent: the
   /// default.

@@ -11,7 +11,7 @@ namespace dovetail::fuse {
 
 /// Variation of durations. The duration of each F, B, I and W is multiplied by an independent uniform factor between
 /// 1-x and 1+x. Transfers and optimizer steps do not vary. The factor depends only on the seed, the number of the draw
-/// and the op's label, so all solvers see the same draws.
+/// and the op's label, so an op has the same factors in all schedules.
 struct VariationOptions {
   int thousandths = 50;  ///< x in thousandths: 50 means 5%
   int draws = 1000;
