@@ -107,8 +107,8 @@ inline constexpr double engine_reserve = 4e9;
 /// - vLLM: the share of the device's memory, minus the weights and engine_reserve;
 /// - SGLang: the share of the device's memory, minus the weights;
 /// - TensorRT-LLM: the share of the memory that the weights and engine_reserve leave.
-/// Negative if the subtracted bytes exceed the memory. Unlimited for an engine without separate weights, whose cache
-/// grows with its batch.
+/// Negative if the memory is too small. Unlimited for an engine without separate weights, whose cache grows with its
+/// batch.
 double key_value_capacity(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
                           plan::EngineKind kind);
 

@@ -5,13 +5,14 @@
 // sample waits for a slot and at most a fraction R of all B samples is left. Then m instances, the keepers, continue
 // with the tail, and the samples of the others move to them:
 //
-//   m = max( ceil(R B / flat batch), ceil(R B M / C), ceil(R B / max sequences of the engine) )
+//   m = max( ceil(L / flat batch), ceil(L M / C), ceil(L / max sequences of the engine) ), at most n
 //
-// The flat batch is cost::flat_batch, M the KV cache of the longest sample, and C the KV cache space of an instance.
-// The moved samples are prefilled again, or each device of a keeper receives its part of their KV cache over the links.
-// The model uses the faster of the two. The n - m freed instances discard the actor and run inference on finished
-// samples. If m = n, nothing moves, and the tasks run in sequence. The same applies if less than a fraction
-// simulate::min_tail of generation is left at the threshold.
+// L is R B, but at most the samples that all instances decode at the start of the tail. The flat batch is
+// cost::flat_batch, M the KV cache of the longest sample, and C the KV cache space of an instance. The moved samples
+// are prefilled again, or each device of a keeper receives its part of their KV cache over the links. The model uses
+// the faster of the two. The n - m freed instances discard the actor and run inference on finished samples. If m = n,
+// nothing moves, and the tasks run in sequence. The same applies if less than a fraction simulate::min_tail of
+// generation is left at the threshold.
 //
 // The remaining samples are assumed to be spread randomly over the keepers (Poisson). With k samples per keeper on
 // average, a keeper has none with probability p = e^-k. Of m keepers, at least one of which has samples, m p (1 -

@@ -69,8 +69,8 @@ std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& 
                                     std::optional<std::int64_t> fused_activations = std::nullopt);
 
 /// Returns the bytes that task_memory counts on each device in addition to what `task` itself needs (working_memory):
-/// [device of the cluster], including devices outside the task's mesh. nullopt: between tasks, when the devices store
-/// nothing else. Excludes weights in transit. REQUIRES: the task is not a rule.
+/// [device of the cluster], including devices outside the task's mesh. If `task` is nullopt: between tasks, when the
+/// devices store nothing else. Excludes weights in transit. REQUIRES: the task is not a rule.
 std::vector<std::int64_t> resident_memory(const Scenario& scenario, const plan::Plan& plan,
                                           std::optional<std::size_t> task);
 

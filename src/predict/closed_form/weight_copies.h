@@ -39,7 +39,7 @@ struct HeldBytes {
   plan::Offload offload;            ///< parts that leave the device while no task of the copy runs
 };
 
-/// Returns the bytes of a role's weights in the form `stored`, with the layout and offload settings of `planned`.
+/// Returns the bytes of a role's copy in the form `stored`, with the layout and offload settings of `planned`.
 HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::TaskPlan& planned, Stored stored);
 
 /// Returns whether offloaded weights of the copy are discarded rather than moved to host memory.
