@@ -18,8 +18,8 @@
 // of V bytes in buckets on a link, which increases with V. In such a plan:
 // - A block that a node needs and lacks enters the node exactly once, over the network link of a device that needs it.
 //   Let X be the bytes of all such blocks of a node, and k the number of its devices that need any of them. One of
-//   these devices receives at least X / k bytes from the network, which takes f(X / k). If only one device needs a
-//   block, the block enters at that device.
+//   these devices receives at least X / k bytes from the network, which takes f(X / k). If only one device of the node
+//   needs a block, the block enters at that device.
 // - A block that a node holds never enters the node. Its devices that need the block and do not hold it receive it from
 //   other devices of the node. For each of them, this takes f(bytes of all its blocks of this kind). If only one device
 //   of the node holds the block, it must send the block inside the node at least once. For this device, this takes
