@@ -4,7 +4,7 @@
 //   metrics.jsonl                         a row per iteration
 //   eval.jsonl                            a row per evaluation
 //   samples.jsonl                         a row per response
-//   tensorboard/ checkpoints/ export/
+//   tensorboard/ checkpoints/ export/ training/
 #pragma once
 
 #include <cstdint>
