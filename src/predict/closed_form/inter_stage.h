@@ -91,11 +91,11 @@ struct InferenceEnd {
 /// Returns the inference times of a stage. If all instances are keepers, the inference tasks run in sequence after the
 /// tail.
 ///
-/// Otherwise the freed devices are divided among the tasks by work, as in the first step of simulate::infer_best. Each
-/// task gets a worker, a group of as many devices as its replica has, the largest first. If too few devices are left,
-/// the task shares the worker with the least work among those that are large enough. Remaining devices become workers
-/// of the task with the most work per worker. All workers proceed at the pace of the slowest, start after the longest
-/// set-up (a shared worker sets up all its models), and never get ahead of the samples that have finished.
+/// Otherwise the freed devices are divided among the tasks by work: each task gets a worker, a group of as many devices
+/// as its replica has, the largest first. If too few devices are left, the task shares the worker with the least work
+/// among those that are large enough. Remaining devices become workers of the task with the most work per worker. All
+/// workers proceed at the pace of the slowest, start after the longest set-up (a shared worker sets up all its models),
+/// and never get ahead of the samples that have finished.
 ///
 /// A keeper without samples becomes a worker if the available work would take the other workers longer than the
 /// keeper's set-up. When the tail ends, all keepers do so on the same condition. Then at least the last sample is left
