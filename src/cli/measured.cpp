@@ -63,10 +63,7 @@ base::Result<int> run_following(const MeasuredArguments& arguments) {
                                         flush_output();
                                       }};
   DOVETAIL_TRY(const std::optional<answer::MeasuredAnswer> answer, follow(arguments.request, options, callbacks));
-  if (!answer) {
-    print_note("the log has no steps");
-    return exit_done;
-  }
+  if (!answer) return exit_done;
   print("\n");
   const auto file = [&] { return answer::measurement_file(*answer, *arguments.output, arguments.name); };
   DOVETAIL_CHECK(deliver(*answer, false, {arguments.output, file}));

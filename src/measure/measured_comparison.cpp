@@ -178,6 +178,7 @@ std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const
   const double predicted_outside = iteration.predicted - predicted_in_phases;
   const double apart = outside - predicted_outside;
   const double notable = notable_difference / 2 * iteration.predicted;
+  constexpr double printed = 0.05;  // rounds to more than 0.0 s
   const bool longer = iteration.difference() > 0;
   std::vector<std::string> reasons;
   add_spread(scenario, iteration, reasons);
@@ -185,14 +186,14 @@ std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const
     reasons.push_back(
         fmt::format("all phases together take {:.1f} s {} than predicted: see the difference of each phase",
                     std::abs(phases), longer ? "more" : "less"));
-  if (longer && apart > notable && predicted_outside < 0)
+  if (longer && apart > notable && predicted_outside < -printed)
     reasons.push_back(fmt::format("phases overlap by {:.1f} s in the plan, but less in the run", -predicted_outside));
   if (longer && apart > notable && outside > 0)
     reasons.emplace_back(
         "time outside phases: data, rewards, advantages, logging or waiting; see the times that are only measured");
-  if (!longer && apart < -notable && outside < 0)
+  if (!longer && apart < -notable && outside < -printed)
     reasons.push_back(fmt::format("phases overlap by {:.1f} s in the run, but less in the plan", -outside));
-  if (!longer && apart < -notable && predicted_outside > 0)
+  if (!longer && apart < -notable && predicted_outside > printed)
     reasons.push_back(fmt::format(
         "the plan spends {:.1f} s outside these phases: see the times that are only predicted", predicted_outside));
   return reasons;

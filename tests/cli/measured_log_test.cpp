@@ -225,6 +225,9 @@ TEST_F(Following, HandlesAnEmptyLogAndRejectsOtherInput) {
   const ProgramResult none = follow({}, [] {});
   EXPECT_EQ(none.exit_code, 0);
   EXPECT_THAT(none.err, HasSubstr("the log has no steps"));
+  const ProgramResult no_times = follow({}, [&] { append("step:1 - actor/loss:0.5\n"); });
+  EXPECT_EQ(no_times.exit_code, 0);
+  EXPECT_THAT(no_times.err, HasSubstr("the log has no times"));
   for (const std::vector<std::string>& wrong :
        {std::vector<std::string>{"-"}, {log_, log_}, {log_, "--json"}, {log_, "--every", "0"}}) {
     std::vector<std::string> arguments{"measured", "--follow"};

@@ -154,7 +154,10 @@ class Follower {
     quiet_polls_ = quiet_polls;
     DOVETAIL_CHECK(report_steps());
     auto run = measure::measured_run(log_.log(), {request_.format, request_.skip, request_.statistic});
-    if (!run.ok()) return std::optional<MeasuredAnswer>();
+    if (!run.ok()) {
+      notify_note(callbacks_, log_.log().series.empty() ? "the log has no steps" : base::to_text(run.error()));
+      return std::optional<MeasuredAnswer>();
+    }
     MeasuredAnswer answer{request_, *std::move(run), std::nullopt, reported_.size(), {}};
     if (predicted_ && *predicted_) answer.predicted = compare_with_prediction(request_, **predicted_, answer.run);
     for (const auto& [phase, steps] : slow_phases_) answer.slow_phases.push_back({phase, steps.size()});

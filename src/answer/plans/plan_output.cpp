@@ -101,8 +101,7 @@ Table parts_table(const workflow::Workflow& workflow, const predict::TaskMemory&
 std::string cut_short_text(const planner::Ranking& ranking) {
   if (!ranking.cut_short) return "";
   const std::string_view why = *ranking.cut_short == parallel::EndedBy::time ? "Time limit reached" : "Interrupted";
-  return fmt::format(
-      "{} before the search finished. This is the best result so far; a longer search may find a better one.\n", why);
+  return fmt::format("{} before the search finished. A longer search may find a better result.\n", why);
 }
 
 }  // namespace dovetail::answer

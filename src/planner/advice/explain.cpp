@@ -166,10 +166,12 @@ base::Result<Explanation> explain(const predict::Scenario& given, const plan::Pl
   explanation.missing = missing.bytes;
   explanation.limit = missing.task;
   explanation.unlike_pins = unlike_pins(scenario.job, plan);
-  auto ranking = rank_plans(scenario, with_share_of_time(options, scenario, 2));
+  const RankOptions half = with_share_of_time(options, scenario, 2);
+  const parallel::Cancellation in_half(&limit, half.search.time_limit_seconds);
+  auto ranking = rank_plans(predict::stopped_by(scenario, in_half), half);
   if (ranking.ok())
     explanation.ranking = std::move(ranking).value();
-  else if (ranking.error().failure == base::Failure::infeasible && !limit.requested())
+  else if (ranking.error().failure == base::Failure::infeasible && !in_half.requested())
     explanation.impossible = ranking.error().message;
   else
     return ranking.error();

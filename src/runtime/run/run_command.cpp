@@ -359,10 +359,11 @@ Status run_and_report(const RunArguments& arguments, const control::RunSetup& se
                                     rank.rank_exchange == nullptr ? &rank.cancellation : &rank.rank_exchange->agreed());
   begin_phase(account, setup.iterations, "the end");
   if (ended.ok()) DOVETAIL_CHECK(export_trained(arguments, opened.run, models));
-  if (const Status written = write_results(arguments.output, made.of_ranks); !written.ok())
-    cli::print_warning("cannot write the run's report: " + base::to_text(written.error()));
+  const Status written = write_results(arguments.output, made.of_ranks);
+  if (!written.ok()) cli::print_warning("cannot write the run's report: " + base::to_text(written.error()));
   if (!ended.ok()) return ended;
-  cli::print_error(fmt::format("done: {0}/report.html; trained models in {0}/export\n", arguments.output));
+  const std::string report = written.ok() ? arguments.output + "/report.html; " : "";
+  cli::print_error(fmt::format("done: {}trained models in {}/export\n", report, arguments.output));
   return {};
 }
 
