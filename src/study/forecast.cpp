@@ -65,15 +65,21 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   rank.shown = std::min(rank.shown, plans_of_a_search);
   rank.simulated = 0;  // compare all candidates in closed form
   const std::vector<std::int64_t> steps = search_steps(run.growth, run.parts, run.options.searches);
+  bool expired = false;
   for (std::size_t index = 0; index < steps.size() && !run.scenario.is_stopped(); ++index) {
     const std::int64_t step = steps[index];
     if (run.options.on_search) run.options.on_search(step);
     const RunStep there(run.scenario, run.growth, step);
     // Reserve a share of the time for computing the costs of all plans in all parts.
     const std::size_t shares = steps.size() - index + 1;
-    auto ranking = planner::rank_plans(there.scenario(), planner::with_share_of_time(rank, run.scenario, shares));
+    const planner::RankOptions share = planner::with_share_of_time(rank, run.scenario, shares);
+    const parallel::Cancellation in_share(run.scenario.cancellation, share.search.time_limit_seconds);
+    auto ranking = planner::rank_plans(predict::stopped_by(there.scenario(), in_share), share);
     if (!ranking.ok() && ranking.error().failure == base::Failure::bad_input) return ranking.error();
-    if (!ranking.ok()) continue;
+    if (!ranking.ok()) {
+      expired = expired || in_share.requested();
+      continue;
+    }
     for (planner::RankedPlan& ranked : ranking->plans) {
       std::optional<double> over_bound;
       if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
@@ -82,6 +88,7 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   }
   if (const auto ended_by = parallel::ended_by(run.scenario.cancellation); ended_by && run.plans.empty())
     return parallel::stopped_before("a plan was found", *ended_by);
+  if (run.plans.empty() && expired) return parallel::stopped_before("a plan was found", parallel::EndedBy::time);
   if (run.plans.empty())
     return base::Error{base::Failure::infeasible, "", 0, 0, "no plan for this job fits at any length of the run"};
   return {};

@@ -325,9 +325,16 @@ TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario,
       other.tasks[pair[index]] = smaller[index][std::min(number, smaller[index].size() - 1)];
       how += (how.empty() ? "" : ", ") + methods[index].difference(other.tasks[pair[index]]);
     }
-    if (scenario.is_stopped()) break;
+    const bool failed = !best.why_not.empty();
+    if (scenario.is_stopped()) {
+      if (failed) best.why_not = no_time;
+      break;
+    }
     const predict::IntraStage fused = predict::intra_stage(scenario, other);
-    if (!fused.activations) continue;
+    if (!fused.activations) {
+      if (failed) best.why_not = too_large;
+      continue;
+    }
     TrainingAlternative phase = fused_alternative(scenario, other, pair, {fused.schedule_seconds, *fused.activations});
     if (!best.why_not.empty() || is_better(phase, best)) {
       best = std::move(phase);

@@ -57,6 +57,10 @@ struct TrainingAlternative {
   bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
+/// Values of TrainingAlternative::why_not.
+inline constexpr const char* no_time = "there was no time to evaluate it";
+inline constexpr const char* too_large = "the training phase is too large or too long for a schedule";
+
 /// Evaluates an unfused method. If the method splits the backward pass, its weight gradients take as long as the matrix
 /// products of the forward pass, and its input gradients take the rest. A micro-batch keeps its activations until its
 /// weight gradients are computed. Returns the fastest variant that fits. If none fits, returns the fastest one, or
@@ -77,7 +81,8 @@ TrainingAlternative fused_alternative(const predict::Scenario& scenario, const p
 
 /// Evaluates TrainingMethod::fused_smaller with the first two smaller micro-batch sizes of both trainings: a half and a
 /// quarter, if these give more micro-batches. intra_stage() computes each schedule. Returns the fastest that
-/// fits or, if none fits, the fastest. REQUIRES: find_training_fault finds no fault.
+/// fits or, if none fits, the fastest; if there is none, why_not states the cause. REQUIRES: find_training_fault finds
+/// no fault.
 TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario, const plan::Plan& plan,
                                               plan::TrainPair pair);
 

@@ -84,9 +84,6 @@ TrainingAlternative rejected(TrainingMethod method, std::string why_not) {
   return {.method = method, .why_not = std::move(why_not)};
 }
 
-constexpr const char* no_time = "there was no time to evaluate it";
-constexpr const char* too_large = "the training phase is too large or too long for a schedule";
-
 /// Returns the fraction of generation time for which the average instance waits for the last one.
 double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {
   const simulate::Generation generation = predict::generation_of(scenario, generate, plan.tasks[generate], {seed, 0});
