@@ -147,7 +147,7 @@ Result<Solved> solve(const Problem& problem, std::string_view solver_name, const
   const Solver* const solver = find_solver(solver_name);
   if (!solver) return no_solver(solver_name);
   if (const auto impossible = find_impossible(problem, options.memory_cap); !impossible.empty())
-    return infeasible("no schedule fits in memory, because a single micro-batch already exceeds it: " +
+    return infeasible("no schedule fits in memory: resident memory plus a single micro-batch exceeds the capacity: " +
                       describe_excess(impossible));
   DOVETAIL_TRY(Solved solved, run_solver(*solver, problem, bounds_of(problem), options));
   if (solved.excess.empty()) return solved;

@@ -100,8 +100,8 @@ Worth worth_of_gain(const GenerationWorth& found, const FusedAt& best, const std
   const std::string gain = shorter(best.seconds, *found.plain);
   if (best.seconds > found.side_by_side * (1 - min_gain))
     return {Verdict::no,
-            fmt::format("{}; fused generation and inference take {} less time than in sequence, but "
-                        "generation, then inference tasks in parallel on parts of the devices, takes {} less",
+            fmt::format("{}; fused generation and inference take {} less time than in sequence, but running the "
+                        "inference tasks in parallel after generation, on parts of the devices, already saves {}",
                         tail, gain, shorter(found.side_by_side, *found.plain))};
   std::string reason =
       fmt::format("fused at {:g}% unfinished samples, generation and inference take {} less time than in sequence",

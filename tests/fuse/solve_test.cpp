@@ -116,7 +116,8 @@ TEST(Solve, InfeasibleErrorNamesTheExcessOfEachDevice) {
                "hold only 1.5 (2.5 too much); device 1 holds");
   options.memory_cap = Memory(500'000);
   expect_error(solve(two_models(), "auto", options), Failure::infeasible,
-               "no schedule fits in memory, because a single micro-batch already exceeds it: device 0 holds 1 but may "
+               "no schedule fits in memory: resident memory plus a single micro-batch exceeds the capacity: device 0 "
+               "holds 1 but may "
                "hold only 0.5 (0.5 too much)");
 }
 

@@ -132,8 +132,10 @@ TEST(Worth, FusedGenerationIsNoIfParallelInferenceSavesAsMuch) {
   found.thresholds->side_by_side = found.thresholds->points[found.thresholds->best].value;
   const Worth fusion = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_EQ(fusion.verdict, Verdict::no);
-  EXPECT_THAT(fusion.reason,
-              HasSubstr("but generation, then inference tasks in parallel on parts of the devices, takes "));
+  EXPECT_THAT(
+      fusion.reason,
+      HasSubstr(
+          "but running the inference tasks in parallel after generation, on parts of the devices, already saves "));
 }
 
 TEST(Worth, FusedGenerationIsNoWithOneInstance) {

@@ -22,7 +22,8 @@
 
 namespace dovetail::answer {
 
-/// Kind of the input.
+/// Where a replayed schedule comes from: found for a problem, read from a file, or made for the training of a job. Some
+/// options of ReplaySearch apply only to some kinds.
 enum class ReplaySourceKind : std::uint8_t { problem, schedule, job };
 constexpr auto names_of(ReplaySourceKind) {
   return std::array{base::EnumName{"problem", ReplaySourceKind::problem},

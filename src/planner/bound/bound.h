@@ -36,9 +36,9 @@
 // Stage fusion may shorten a task to less than t. If fusion is allowed, the terms use times that are valid with and
 // without it:
 //
-// - Two trainings in one schedule take at least the work of each training's busiest pipeline stage, which counts on
-//   cycles. They also take at least the sum of the mean work per stage of both, which counts in sums of work. Both
-//   times include host transfers.
+// - Two trainings in one schedule take at least the work of each training's busiest pipeline stage. The terms of cycles
+//   use this time. They also take at least the sum of the mean work per stage of both. The terms that sum up work use
+//   this time. Both times include host transfers.
 // - Generation fused with inference takes at least the generation up to the earliest threshold plus all passes of
 //   inference. It also takes at least the whole generation at the best threshold. On cycles, the latter is a separate
 //   term without inference.
