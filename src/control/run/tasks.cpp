@@ -225,8 +225,9 @@ class TrainTask {
     if (guards.non_finite == NonFinite::skip && in_a_row < guards.in_a_row) return {};
     return base::Error{
         base::Failure::invalid, "", 0, 0,
-        fmt::format("the loss or gradients of {} are not finite in iteration {} (steps in a row: {}; "
-                    "samples of the last step, from 0: {}); try a lower learning rate or stronger clipping",
+        fmt::format("the loss or gradients of {} are not finite in iteration {} (consecutive steps with this fault: "
+                    "{}; numbers of the samples in the last one, counted from 0: {}); try a lower learning rate or "
+                    "stronger clipping",
                     task_.role, context_.state.iterations + 1, in_a_row, fmt::join(places, ", "))};
   }
 

@@ -72,9 +72,9 @@ struct SearchResult {
 /// Runs the chains in rounds of equal length, except that the last may be shorter. Chain k begins at
 /// starts[k % starts.size()]. Without starts, chains begin with the first choices on random meshes. The result is empty
 /// if no plan that fits was found. If stopped (Scenario::cancellation), chains end within the round, with the best
-/// plans so far. The time limit of `options` ends the search between rounds. The same number of iterations then gives
-/// the same result, unless the search ended within a cooling, as it can with more than 8 chains. REQUIRES:
-/// impossible_task(space) is nullopt.
+/// plans so far. The time limit of `options` ends the search between rounds. A second search with
+/// SearchRun::iterations as its `iterations` then gives the same result if this number is a multiple of Chain::cooling,
+/// which is always so with at most 8 chains. REQUIRES: impossible_task(space) is nullopt.
 SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options);
 
 /// Options of ReaL's search (docs/facts.md#real-search), a Markov chain. It starts with each task's fastest choice

@@ -488,7 +488,7 @@ base::Status add_areal_unmodeled(const syntax::SettingTree& tree, const std::vec
   DOVETAIL_CHECK(add_differences(tree, engines, run));
   for (const auto& [name, value] : tree.root.members) {
     if (is_among(gone_parts, name))
-      run.ignored.push_back({name, "no effect: later versions removed it", value.place});
+      run.ignored.push_back({name, "not read: later versions of AReaL removed it", value.place});
     else if (!is_among(known_parts, name) && value.place.line > 0)
       run.not_modelled.push_back({name, "settings of the user's program are not modeled", value.place});
     const bool listed = name == "gconfig" || name == "rollout" || name == "actor" || name == "critic" ||

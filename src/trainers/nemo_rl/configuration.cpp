@@ -178,8 +178,8 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
                     engines.gpus, std::max<std::int64_t>(engines.nodes, 1), rest));
   if (nodes > 1 && (engines.nodes < 1 || engines.nodes >= nodes || engines.gpus != all.gpus))
     return setting_error(tree, resources + ".num_nodes",
-                         fmt::format("is {} with {} GPUs each, so NeMo-RL rejects the configuration; accepted: fewer "
-                                     "than {} nodes with all {} GPUs each",
+                         fmt::format("is {} with {} GPUs each, so NeMo-RL rejects the configuration; accepted: at "
+                                     "least 1 and fewer than {} nodes with all {} GPUs each",
                                      engines.nodes, engines.gpus, nodes, all.gpus));
   const std::int64_t count = nodes == 1 ? engines.gpus : engines.nodes * engines.gpus;
   draft.trainer = mesh_of(0, rest - count);

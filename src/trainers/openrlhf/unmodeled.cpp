@@ -126,7 +126,7 @@ base::Status add_openrlhf_unmodeled(const syntax::SettingTree& tree, ImportedRun
   DOVETAIL_CHECK(add_unmodeled(tree, "", checked_flags, run));
   for (const char* const flag : gone_flags)
     if (const syntax::Place place = place_of(tree, flag); place.line > 0)
-      run.ignored.push_back({flag, "no effect: later versions removed it", place});
+      run.ignored.push_back({flag, "changes neither time nor memory; later versions of OpenRLHF removed it", place});
   if (const syntax::Place place = place_of(tree, "--ptx_coef"); place.line > 0)
     run.not_modelled.push_back({"--ptx_coef", "additional training on pretraining data is not modeled", place});
   DOVETAIL_TRY(const auto remote, optional_text(tree, "--reward.remote_url"));

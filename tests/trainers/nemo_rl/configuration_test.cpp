@@ -366,7 +366,7 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
        "loss_fn.use_importance_sampling_correction=true",
        "is true with colocated generation"},
       {"grpo.async_grpo.enabled=true policy.generation.backend=sglang", "is true with sglang"},
-      {"policy.generation.colocated.enabled=false", "accepted: fewer than 4 nodes"},
+      {"policy.generation.colocated.enabled=false", "accepted: at least 1 and fewer than 4 nodes"},
       {"policy.generation.colocated.enabled=false policy.generation.colocated.resources.num_nodes=2 "
        "policy.generation.colocated.resources.gpus_per_node=4",
        "with all 8 GPUs each"},
