@@ -16,8 +16,8 @@ struct Decoding {
   double context = 0;  ///< mean tokens before the next token of each sequence
 };
 
-/// Returns the constants with the host overhead of passes set to 0: kernel launches, and the engine's cost per step,
-/// layer and sequence.
+/// Returns the constants with the host overhead of passes set to 0: kernel launches, the cost per micro-batch, and the
+/// engine's cost per step, layer and sequence.
 Efficiency without_launch(Efficiency efficiency);
 
 /// Returns the seconds of one engine step that decodes and prefills `prefilled` in the same pass, by a roofline

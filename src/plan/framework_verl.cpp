@@ -95,7 +95,7 @@ Framework verl_megatron() {
   framework.agreements.push_back(
       {.what = "parallel degrees",
        .part = "layout",
-       .because = "verl's Megatron backend puts all roles in the process groups of the first role",
+       .because = "verl's Megatron backend puts all roles in the process groups of the role that it builds first",
        .applies = is_of_trainer,
        .same_role = false,
        .agree = same_degrees});

@@ -66,11 +66,12 @@ Worth worth_of(const std::vector<TrainingAlternative>& alternatives) {
   if (fused == nullptr) return {Verdict::no, "both trainings together do not fit in memory"};
   if (fused->seconds >= serial.seconds)
     return {Verdict::no, "one fused schedule saves no time compared with running the trainings in sequence"};
-  const std::string gain = fmt::format("one fused schedule takes {} less time than running the trainings in sequence",
+  const std::string gain = fmt::format("one fused schedule takes {}{} less time than running the trainings in sequence",
+                                       fused->seconds > serial.seconds * (1 - min_gain) ? "only " : "",
                                        shorter(fused->seconds, serial.seconds));
   if (fused->seconds > serial.seconds * (1 - min_gain)) return {Verdict::no, gain};
   if (best != nullptr && fused->seconds > best->seconds * (1 - min_gain))
-    return {Verdict::no, fmt::format("{}, but the best method without fusion, {}, takes {} less", gain,
+    return {Verdict::no, fmt::format("{}, but the best method without fusion, {}, already takes {} less", gain,
                                      name_of(best->method), shorter(best->seconds, serial.seconds)) +
                              too_large_text(alternatives, best->seconds)};
   std::string reason = gain;

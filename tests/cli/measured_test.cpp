@@ -33,7 +33,7 @@ TEST(Measured, ShowsTheTimesOfALog) {
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(result.out, HasSubstr("log of verl: median over 2 steps of 4\n"));
   EXPECT_THAT(result.out,
-              HasSubstr("left out as warm-up: 1 to 2 (the first took 0.96 times as long as a usual step)\n"));
+              HasSubstr("steps left out as warm-up: 1 to 2 (the first took 0.96 times as long as a usual step)\n"));
   EXPECT_THAT(result.out, ContainsRegex("\ndata/timing_s/gen +generation: actor +53.5 s +53.2 s to 53.8 s\n"));
   EXPECT_THAT(result.out, HasSubstr("unknown times ignored: data/timing_s/mine\n"));
 }

@@ -97,10 +97,9 @@ TEST(VerlMegatron, HasOneLayoutForAllRoles) {
            task("critic_train", critic, tokens) + task("reference_infer", "{dp: 2, tp: 4}", tokens);
   };
   EXPECT_EQ(error_of(job, plan("{dp: 2, tp: 4, zero: 1}")), "no error");
-  EXPECT_THAT(
-      error_of(job, plan("{dp: 4, tp: 2, zero: 1}")),
-      HasSubstr("verl's Megatron backend puts all roles in the process groups of the first role; accepted: the same "
-                "parallel degrees as"));
+  EXPECT_THAT(error_of(job, plan("{dp: 4, tp: 2, zero: 1}")),
+              HasSubstr("verl's Megatron backend puts all roles in the process groups of the role that it builds "
+                        "first; accepted: the same parallel degrees as"));
   EXPECT_THAT(error_of(job, plan("{dp: 2, tp: 4, zero: 1}", ", offload: [gradients]")),
               HasSubstr("accepted: weights and gradients together"));
   EXPECT_EQ(error_of(job, plan("{dp: 2, tp: 4, zero: 1}", ", offload: [weights, gradients, optimizer]")), "no error");

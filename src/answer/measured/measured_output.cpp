@@ -88,12 +88,12 @@ std::string run_text(const measure::MeasuredRun& run) {
                   counted(static_cast<std::int64_t>(run.steps.size()), "step"),
                   run.steps.size() + run.warm_up.size() + run.interrupted.size());
   if (!run.warm_up.empty())
-    text += fmt::format("left out as warm-up: {}{}\n", numbers_text(run.warm_up),
+    text += fmt::format("steps left out as warm-up: {}{}\n", numbers_text(run.warm_up),
                         run.warm_up_ratio
                             ? fmt::format(" (the first took {:.2f} times as long as a usual step)", *run.warm_up_ratio)
                             : "");
   if (!run.interrupted.empty())
-    text += fmt::format("left out for validation or checkpoints: {}\n", numbers_text(run.interrupted));
+    text += fmt::format("steps left out for validation or checkpoints: {}\n", numbers_text(run.interrupted));
   if (run.mean_response)
     text += fmt::format("responses: mean {:.0f} tokens{}{}\n", *run.mean_response,
                         run.max_response ? fmt::format(", max {:.0f}", *run.max_response) : "",

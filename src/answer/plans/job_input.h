@@ -14,8 +14,8 @@
 
 namespace dovetail::answer {
 
-/// Returns the import options for a trainer's configuration with content `text`. Lengths come from a log or a table if
-/// `input` names one.
+/// Returns the import options for a trainer's configuration with content `text`. Lengths that the options of `input`
+/// lack come from its log or table, if it has one.
 base::Result<trainers::ImportOptions> import_options(const JobInput& input, const std::string& text,
                                                      const Callbacks& callbacks);
 

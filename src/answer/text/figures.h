@@ -52,7 +52,7 @@ std::string time_left(double seconds);
 /// or "; the solvers are gpipe, 1f1b" if no accepted name is similar. Here, `intro` is "the solvers are".
 std::string hint_and_list(std::string_view name, std::string_view intro, const std::vector<std::string_view>& accepted);
 
-/// Formats seconds to about three significant digits: "12.3 s", "2.1 ms", "124 s".
+/// Formats seconds with one decimal, from 100 s without: "12.3 s", "124 s". Below 1 s, uses ms: "2.1 ms".
 std::string seconds_text(double seconds);
 
 /// Formats a change in seconds: "+1.2 s", "-3.0 ms"; "0" if its absolute value is below half a millisecond.

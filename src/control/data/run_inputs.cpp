@@ -56,8 +56,8 @@ class DataReader {
   Status check_length(std::size_t count, int line, std::string_view what) const {
     const auto tokens = static_cast<std::int64_t>(count);
     if (tokens <= limits_.context) return {};
-    return error_at(line, fmt::format("{} has {} tokens; at most {} are accepted (the model's context)", what, tokens,
-                                      limits_.context));
+    return error_at(line, fmt::format("{} has {} tokens; at most {} are accepted (smallest context of the models)",
+                                      what, tokens, limits_.context));
   }
 
   /// Adds an end token to a text that does not end with one, unless the chat template has an end of turn.
@@ -78,7 +78,7 @@ class DataReader {
       const auto tokens = static_cast<std::int64_t>(read.tokens.size());
       if (tokens > space)
         return error_at(prompt.line, fmt::format("the prompt has {} tokens and its response up to {}; at most {} "
-                                                 "together are accepted (the model's context)",
+                                                 "together are accepted (smallest context of the models)",
                                                  tokens, max_response_, limits_.context));
       data.prompts.push_back(std::move(read));
     }
@@ -161,7 +161,8 @@ Result<std::vector<TokenId>> ends_of(const RunSettings& settings, const text::To
   for (const TokenId token : limits.end_tokens) {
     if (token >= limits.vocabulary)
       return base::bad_input(fmt::format(
-          "the model's `eos_token_id` is {}; it must be less than the vocabulary size, {}", token, limits.vocabulary));
+          "a model's `eos_token_id` is {}; it must be less than {}, the smallest vocabulary size of the models", token,
+          limits.vocabulary));
     if (std::find(ends.begin(), ends.end(), token) == ends.end()) ends.push_back(token);
   }
   return ends;
@@ -223,8 +224,8 @@ Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algo
   DOVETAIL_TRY(text::Tokenizer tokenizer, text::Tokenizer::read(path));
   if (static_cast<std::int64_t>(tokenizer.size()) > limits.vocabulary)
     return Error{Failure::bad_input, path, 0, 0,
-                 fmt::format("the tokenizer has token ids up to {}, but the model's vocabulary has only {} tokens; use "
-                             "the model's own tokenizer",
+                 fmt::format("the tokenizer has token ids up to {}, but a model's vocabulary has only {} tokens; use "
+                             "the models' own tokenizer",
                              tokenizer.size() - 1, limits.vocabulary)};
   DOVETAIL_TRY(std::vector<TokenId> ends, ends_of(settings, tokenizer, limits, path));
   RunInputs inputs{std::move(tokenizer), std::move(ends), {}, {}};

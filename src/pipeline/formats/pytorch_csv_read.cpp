@@ -81,11 +81,11 @@ class SlotTable {
   Status check_action(const Action& action) const {
     const std::string text = text_of(action);
     if (action.stage >= model_.stages())
-      return invalid(action.place, fmt::format("{}: there is no stage {}; model {} has {}, numbered from 0", text,
+      return invalid(action.place, fmt::format("{}: there is no stage {}; model `{}` has {}, numbered from 0", text,
                                                action.stage, model_.name, model_.stages()));
     if (action.microbatch >= model_.microbatches)
-      return invalid(action.place, fmt::format("{}: there is no micro-batch {}; model {} has {}, numbered from 0", text,
-                                               action.microbatch, model_.name, model_.microbatches));
+      return invalid(action.place, fmt::format("{}: there is no micro-batch {}; model `{}` has {}, numbered from 0",
+                                               text, action.microbatch, model_.name, model_.microbatches));
     const int rank = stage_ranks_[static_cast<std::size_t>(action.stage)];
     if (action.rank != rank)
       return invalid(
@@ -94,9 +94,9 @@ class SlotTable {
                       action.rank, action.stage, rank));
     const bool half = action.verb == Verb::input_gradient || action.verb == Verb::weight_gradient;
     if (half && !model_.split())
-      return invalid(
-          action.place,
-          fmt::format("{} is half of a split backward, but model {} has no weight_gradient; use B", text, model_.name));
+      return invalid(action.place,
+                     fmt::format("{} is half of a split backward, but model `{}` has no `weight_gradient`; use B", text,
+                                 model_.name));
     return {};
   }
 
@@ -124,7 +124,7 @@ class SlotTable {
     const FilePlace row_place = rank < file_.ranks.size() ? file_.rank_places[rank] : end_of_file;
     const bool has_ops = rank < file_.ranks.size() && !file_.ranks[rank].empty();
     return invalid(has_ops ? file_.ranks[rank].back().place : row_place,
-                   fmt::format("{}{}{} is missing in row {}", stage, kind, microbatch, rank));
+                   fmt::format("{}{}{} is missing in row {} (rows are counted from 0)", stage, kind, microbatch, rank));
   }
 
   Status place_action(const Action& action) {

@@ -276,7 +276,7 @@ class WordEditor {
     if (!last)
       return base::Error{base::Failure::bad_input, sources_.front(), launch_.place.line, launch_.place.column,
                          fmt::format("{} cannot be added: the script does not write out any argument of the command; "
-                                     "accepted: a script that spells out an argument in its command",
+                                     "accepted: a script that spells out an argument in its command or in an array",
                                      set.key)};
     const char* const between = set.value.empty() ? "" : set.key.starts_with("--") ? " " : "=";
     added_.push_back(fmt::format("{}{}{}", set.key, between, set.value));

@@ -121,7 +121,8 @@ base::Status check_dtensor(const Start& start, const std::string& role) {
     return start.stops(keys + ".lora_cfg.enabled", "is true without _v2; accepted: false, or both true");
   DOVETAIL_TRY(const bool triton, is_on(tree, keys + ".lora_cfg.use_triton"));
   if (adapters && triton && tensor > 1)
-    return start.stops(keys + ".lora_cfg.use_triton", "is true with tensor parallelism; accepted: false");
+    return start.stops(keys + ".lora_cfg.use_triton",
+                       "is true with tensor parallelism; accepted: false, or no tensor parallelism");
   DOVETAIL_TRY(const std::int64_t replicas, start.degree(keys + ".dp_replicate_size"));
   if (replicas > 1 && !second)
     return start.stops(keys + ".dp_replicate_size", fmt::format("is {} without _v2; accepted: 1, or _v2", replicas));
@@ -242,8 +243,9 @@ base::Status check_ppo(const Start& start) {
   DOVETAIL_TRY(const bool packs, is_on(tree, "value.sequence_packing.enabled"));
   DOVETAIL_TRY(const bool dynamic, is_on(tree, "value.dynamic_batching.enabled"));
   DOVETAIL_TRY(const std::int64_t context, start.degree("value.dtensor_cfg.context_parallel_size"));
-  if (packs) return start.stops("value.sequence_packing.enabled", "is true with DTensor; accepted: false");
-  if (dynamic) return start.stops("value.dynamic_batching.enabled", "is true with DTensor; accepted: false");
+  if (packs) return start.stops("value.sequence_packing.enabled", "is true with DTensor; accepted: false, or Megatron");
+  if (dynamic)
+    return start.stops("value.dynamic_batching.enabled", "is true with DTensor; accepted: false, or Megatron");
   if (context > 1) return start.stops("value.dtensor_cfg.context_parallel_size", "is more than 1; accepted: 1");
   return {};
 }

@@ -271,7 +271,7 @@ void add_stray(const syntax::Arguments& arguments, ImportedRun& run) {
       run.not_modelled.push_back(
           {word.text, "unknown flag, passed through to Megatron-LM and SGLang; not modeled", word.place});
     else
-      run.ignored.push_back({word.text, "no effect: slime accepts only flags", word.place});
+      run.ignored.push_back({word.text, "no effect: slime reads only flags", word.place});
   }
 }
 

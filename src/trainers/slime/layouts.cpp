@@ -34,8 +34,9 @@ base::Result<Requested> read_requested(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(requested.colocate, flag_at(tree, "--colocate"));
   DOVETAIL_TRY(const auto engines, optional_integer(tree, engines_key));
   if (requested.nodes > max_devices || requested.per_node > max_devices || requested.trainer() > max_devices)
-    return setting_error(tree, "--actor-num-nodes",
-                         fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
+    return setting_error(
+        tree, "--actor-num-nodes",
+        fmt::format("or --actor-num-gpus-per-node is too large; accepted: at most {} GPUs in total", max_devices));
   if (!engines && !requested.colocate)
     return setting_error(
         tree, engines_key,

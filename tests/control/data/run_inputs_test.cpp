@@ -201,11 +201,10 @@ TEST(ReadInputs, RejectsAMismatchedTokenizer) {
   inputs.limits.vocabulary = 423;
   EXPECT_THAT(
       inputs.error("ppo", "{\"prompt\": \"a\"}\n"),
-      HasSubstr(
-          "tokenizer.json: the tokenizer has token ids up to 423, but the model's vocabulary has only 423 tokens"));
+      HasSubstr("tokenizer.json: the tokenizer has token ids up to 423, but a model's vocabulary has only 423 tokens"));
   inputs.limits = {.vocabulary = 430, .context = 12, .end_tokens = {430}};
   EXPECT_EQ(inputs.error("ppo", "{\"prompt\": \"a\"}\n"),
-            "the model's `eos_token_id` is 430; it must be less than the vocabulary size, 430");
+            "a model's `eos_token_id` is 430; it must be less than 430, the smallest vocabulary size of the models");
   inputs.limits.end_tokens = {};
   inputs.settings.data.chat_template = text::ChatTemplate::chatml;
   EXPECT_THAT(inputs.error("ppo", "{\"prompt\": \"a\"}\n"), HasSubstr("no token \"<|im_end|>\""));

@@ -224,10 +224,10 @@ TEST(PytorchCsv, MixedDialectsAreRejected) {
 }
 
 TEST(PytorchCsv, IncompleteFilesAreInvalid) {
-  EXPECT_EQ(error_of("0F0,0F1,0B0"), "f.csv:1:9: 0B1 is missing in row 0");
-  EXPECT_EQ(error_of("0F0,0B0,0B1"), "f.csv:1:9: 0F1 is missing in row 0");
-  EXPECT_EQ(error_of("0F0,0I0,0F1,0B1"), "f.csv:1:13: 0W0 is missing in row 0");
-  EXPECT_EQ(error_of("0F0,0W0,0F1,0I1,0W1"), "f.csv:1:17: 0I0 is missing in row 0");
+  EXPECT_EQ(error_of("0F0,0F1,0B0"), "f.csv:1:9: 0B1 is missing in row 0 (rows are counted from 0)");
+  EXPECT_EQ(error_of("0F0,0B0,0B1"), "f.csv:1:9: 0F1 is missing in row 0 (rows are counted from 0)");
+  EXPECT_EQ(error_of("0F0,0I0,0F1,0B1"), "f.csv:1:13: 0W0 is missing in row 0 (rows are counted from 0)");
+  EXPECT_EQ(error_of("0F0,0W0,0F1,0I1,0W1"), "f.csv:1:17: 0I0 is missing in row 0 (rows are counted from 0)");
   EXPECT_EQ(error_of("0F0,0B0\n2F0,2B0"), "f.csv:2:1: stage 1 has no ops, but stage 2 has some");
   EXPECT_EQ(error_of("0F2000000000,0B0"),
             "f.csv:1:1: the ops name 1 stages and 2000000001 micro-batches, but there are only 2 ops");
@@ -251,13 +251,13 @@ TEST(PytorchCsv, OpsOnAnotherRankOrOutOfRangeAreInvalid) {
   const Problem problem = one_pipeline({0, 1}, 1, false);
   EXPECT_EQ(error_of("0F0,0B0\n1F0,1B0\n1B0", &problem),
             "f.csv:3:1: 1B0 is in row 2, but the actions of stage 1 must be in row 1 (rows are counted from 0)");
-  EXPECT_EQ(error_of("0F0,0B0", &problem), "f.csv:1:1: 1F0 is missing in row 1");
+  EXPECT_EQ(error_of("0F0,0B0", &problem), "f.csv:1:1: 1F0 is missing in row 1 (rows are counted from 0)");
   EXPECT_EQ(error_of("0F0,0B0\n1F0,2B0", &problem),
-            "f.csv:2:5: 2B0: there is no stage 2; model actor has 2, numbered from 0");
+            "f.csv:2:5: 2B0: there is no stage 2; model `actor` has 2, numbered from 0");
   EXPECT_EQ(error_of("0F0,0B0\n1F0,1B7", &problem),
-            "f.csv:2:5: 1B7: there is no micro-batch 7; model actor has 1, numbered from 0");
+            "f.csv:2:5: 1B7: there is no micro-batch 7; model `actor` has 1, numbered from 0");
   EXPECT_EQ(error_of("0F0,0I0,0W0\n1F0,1B0", &problem),
-            "f.csv:1:5: 0I0 is half of a split backward, but model actor has no weight_gradient; use B");
+            "f.csv:1:5: 0I0 is half of a split backward, but model `actor` has no `weight_gradient`; use B");
 }
 
 TEST(PytorchCsv, DeadlocksAreInvalid) {
