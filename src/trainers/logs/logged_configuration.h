@@ -32,7 +32,7 @@ struct LoggedCommand {
   /// empty.
   std::string script;
   int line = 0;
-  bool is_traced = false;  ///< printed by `set -x`, so variables are already expanded
+  bool is_traced = false;  ///< printed by `set -x` or by Hydra, so variables are already expanded
 };
 
 /// Returns the first command of a log that starts a trainer: traced by bash ("+ python3 -m verl.trainer.main_ppo ..."),
