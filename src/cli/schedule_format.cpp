@@ -81,7 +81,7 @@ base::Result<ScheduleFormat> format_of(const std::string& path, const std::optio
   }
   return base::bad_input(
       fmt::format("cannot tell the format of '{}'; use .json, .chrome.json, .svg, .csv or .txt, a folder with a "
-                  "trailing slash for programs, or give the format with --format, or --to for convert ({})",
+                  "trailing slash for programs, or give the format with --format (convert: --to): {}",
                   path, written_formats));
 }
 

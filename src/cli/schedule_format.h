@@ -24,12 +24,14 @@ inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-co
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
 
 /// Returns the schedule in that format. `title` is the title of pictures and Chrome traces. Returns an Error if the
-/// result needs several files: programs, or CSV of several pipelines. REQUIRES: the schedule is valid.
+/// format cannot express the schedule, or if the result needs several files: programs, or CSV of several pipelines.
+/// REQUIRES: the schedule is valid.
 base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title,
                                            ScheduleFormat format);
 
 /// Writes the schedule and returns the paths written: one file, one CSV per pipeline, or one program per rank in the
-/// folder `path`, which is created if missing. REQUIRES: the schedule is valid.
+/// folder `path`, which is created if missing. Returns an Error if the format cannot express the schedule, or if a file
+/// cannot be written. REQUIRES: the schedule is valid.
 base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title,
                                                       ScheduleFormat format, const std::string& path);
 

@@ -107,8 +107,8 @@ TEST(Schedule, RejectsUnwritableOutputsEarly) {
   EXPECT_EQ(extension.exit_code, 2);
   EXPECT_EQ(extension.err,
             "dovetail: cannot tell the format of 'plan.pdf'; use .json, .chrome.json, .svg, .csv or .txt, a folder "
-            "with a trailing slash for programs, or give the format with --format, or --to for convert "
-            "(json|trace|chrome|svg|csv|csv-comms|programs)\n");
+            "with a trailing slash for programs, or give the format with --format (convert: --to): "
+            "json|trace|chrome|svg|csv|csv-comms|programs\n");
   const ProgramResult format = run_program({"schedule", "exp5", "-o", "x", "--format", "cvs"});
   EXPECT_EQ(format.exit_code, 2);
   EXPECT_EQ(format.err,

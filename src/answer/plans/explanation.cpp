@@ -154,7 +154,7 @@ Sections limit_sections(const ExplanationAnswer& answer) {
                              memory.device, gibibytes(memory.needed()), gibibytes(memory.usable));
   all += parts_table(answer.scenario.job.workflow, memory);
   if (memory.host > memory.host_memory)
-    all += fmt::format("Offloading needs {1} of host memory, but the node has {0}.\n", gibibytes(memory.host_memory),
+    all += fmt::format("Offloading needs {1} of host memory on a node that has {0}.\n", gibibytes(memory.host_memory),
                        gibibytes(memory.host));
   return all;
 }
