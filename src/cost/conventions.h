@@ -131,8 +131,8 @@ inline bool has_head_in_loss(const Conventions& conventions) {
 /// Returns the names of the bundled conventions.
 std::vector<std::string_view> conventions_names();
 
-/// Returns the bundled conventions of that name. For an unknown name, returns an Error without a position that suggests
-/// the nearest name and lists all.
+/// Returns the bundled conventions of that name. The Error for an unknown name suggests the nearest name, lists all,
+/// and has no position.
 base::Result<Conventions> find_conventions(std::string_view name);
 
 /// A trainer's support for one kind of parallelism.

@@ -125,7 +125,7 @@ Status check_windows(const Node& config, std::int64_t context) {
   if (tokens >= context) return {};
   return window->error(
       fmt::format("attention windows of {} tokens, shorter than the context of {}, are not supported; accepted: "
-                  "`use_sliding_window: false`, or `max_position_embeddings` of at most {}",
+                  "`sliding_window: null`, `use_sliding_window: false`, or `max_position_embeddings` of at most {}",
                   tokens, context, tokens));
 }
 

@@ -31,7 +31,7 @@ struct Computation {
   std::vector<std::int32_t> end_tokens = {};  ///< tokens that end a sequence
   std::optional<std::int32_t> begin_token = {};
   std::optional<std::int32_t> pad_token = {};
-  std::string number_type = "float32";  ///< type of the weights in files: torch_dtype
+  std::string number_type = "float32";  ///< type of the weights in files: torch_dtype or dtype
 
   friend bool operator==(const Computation&, const Computation&) = default;
 };
@@ -39,9 +39,9 @@ struct Computation {
 /// Reads the settings from the map of a config.json for a model with this `shape`. Accepts the formats of transformers
 /// 4 and 5 (rope_theta and rope_scaling, or rope_parameters; torch_dtype, or dtype).
 ///
-/// An Error names the key and position of an unsupported setting, such as a family other than llama, mistral, qwen2 and
-/// qwen3, an attention window shorter than the context, a rotary scaling other than linear and llama3, dropout, an
-/// activation other than silu, or quantized weights.
+/// An Error has the position of an unsupported setting, such as a family other than llama, mistral, qwen2 and qwen3, an
+/// attention window shorter than the context, a rotary scaling other than linear and llama3, dropout, an activation
+/// other than silu, or quantized weights.
 base::Result<Computation> parse_computation(const base::Node& config, const Transformer& shape);
 
 /// Returns the rotary frequencies of a head, one for each pair of its elements ([size / 2]), in radians per position:

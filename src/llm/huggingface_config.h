@@ -19,8 +19,8 @@ namespace dovetail::llm {
 /// and opt.
 ///
 /// For vision and audio models, reads the language part. The shape lacks the features that uncounted_parts lists. Other
-/// keys are ignored. Most sizes are required; other missing keys have the defaults of the transformers library. Errors
-/// name the key, its position and the accepted values.
+/// keys are ignored. Most sizes are required; other missing keys have the defaults of the transformers library. An
+/// Error has the position of the value at fault, or of its map if a key is missing or sizes contradict each other.
 base::Result<Transformer> parse_config(const base::Node& config, const std::string& name);
 
 /// Returns the values of `model_type` that parse_config supports.
