@@ -225,8 +225,9 @@ Status check_framework(const Node& root, const Job& job) {
   const Node workload = at(root, "workload");
   if (job.workload.steps_off_policy > framework->max_steps_off_policy)
     return at(workload, "steps_off_policy")
-        .error(fmt::format("`steps_off_policy` is {}, which {} does not support; accepted: at most {}",
-                           job.workload.steps_off_policy, framework->name, framework->max_steps_off_policy));
+        .error(fmt::format("`steps_off_policy` is {}, which {} does not support; accepted: {}{}",
+                           job.workload.steps_off_policy, framework->name,
+                           framework->max_steps_off_policy > 0 ? "0 to " : "", framework->max_steps_off_policy));
   DOVETAIL_CHECK(check_rows(workload, job, *framework));
   return check_reward(root, job, *framework);
 }

@@ -71,10 +71,9 @@ Framework slime_framework() {
     return is_generation(job, task) && is_colocated(job, task);
   })));
   framework.rules.push_back(where(no_offload(TaskKind::generate), is_apart));
-  framework.rules.push_back(
-      offloads(TaskKind::train,
-               "all training state; otherwise only the weights if the job has a reference, or nothing if it does not",
-               is_offloaded_together, offload_together));
+  framework.rules.push_back(offloads(
+      TaskKind::train, "all training state, or only the weights if the job has a reference, or nothing if it has none",
+      is_offloaded_together, offload_together));
   framework.rules.push_back(where(all_offloaded(), leaves_for_critic));
   framework.rules.push_back(searched(where(all_offloaded(), trains_on_the_pool)));
   framework.rules.push_back(where(weights_offloaded(), [](const Job& job, std::size_t task) {

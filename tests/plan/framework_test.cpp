@@ -78,9 +78,8 @@ TEST(Framework, RejectsUnsupportedJobsAtTheirKey) {
   EXPECT_EQ(error_of({.software = "{framework: dovetail, prefetch: true}"}),
             "job.yaml:3:43: dovetail does not support prefetching; accepted: `prefetch: false`");
   EXPECT_EQ(error_of({.devices = "2"}), "no error");
-  EXPECT_THAT(
-      error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, steps_off_policy: 1"}),
-      StartsWith("job.yaml:5:80: `steps_off_policy` is 1, which dovetail does not support; accepted: at most 0"));
+  EXPECT_THAT(error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, steps_off_policy: 1"}),
+              StartsWith("job.yaml:5:80: `steps_off_policy` is 1, which dovetail does not support; accepted: 0"));
   EXPECT_THAT(error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, packing: false"}),
               StartsWith("job.yaml:5:71: dovetail packs sequences and cannot pad rows; accepted: `packing: true`"));
 }

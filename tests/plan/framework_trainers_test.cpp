@@ -291,8 +291,8 @@ TEST(Slime, KeepsStateOnSeparateDevicesWithoutACritic) {
   EXPECT_EQ(error_of(job, plan("")), "no error");
   EXPECT_EQ(error_of(job, plan(all)), "no error") << "--offload-train";
   EXPECT_THAT(error_of(job, plan(", offload: [gradients]")),
-              HasSubstr("accepted: all training state; otherwise only the weights if the job has a reference, or "
-                        "nothing if it does not"));
+              HasSubstr("accepted: all training state, or only the weights if the job has a reference, or nothing if "
+                        "it has none"));
   EXPECT_THAT(error_of(job, plan("", engine)), HasSubstr("accepted: no offloading"));
 }
 

@@ -147,7 +147,7 @@ inline constexpr std::array pass_kinds{OpKind::F, OpKind::B, OpKind::I, OpKind::
 /// Kinds supported by solvers that read the problem itself. Solvers that read its OpGraph support all kinds.
 inline constexpr std::array problem_solver_kinds{OpKind::F, OpKind::B, OpKind::I, OpKind::W, OpKind::S};
 
-/// Calls visit(durations, traits) once for each list of durations by stage in a Model.
+/// Calls visit(durations, traits) once for each list of op durations by stage in a Model.
 template <class AnyModel, class Visit>
 void for_each_duration(AnyModel& model, Visit visit) {
   for (const OpTraits& traits : op_table)

@@ -23,8 +23,8 @@ struct RankOp {
   Ticks end;
 };
 
-/// Whether an op is the last one of a micro-batch on a stage. After it, the gradient of the micro-batch is complete and
-/// its memory is free.
+/// Whether an op is the last one of a micro-batch on a stage. After it, the gradient of the micro-batch is complete,
+/// and the micro-batch's activations are free.
 constexpr bool ends_backward(OpKind kind) { return kind == OpKind::B || kind == OpKind::W; }
 
 /// Stages of a rank, and its ops in order of execution.

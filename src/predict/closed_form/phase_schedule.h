@@ -38,9 +38,10 @@ base::Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan:
 inline constexpr double min_gain_of_new_order = 0.03;
 
 /// Returns `fused`, the schedule of two fused trainings, in the fastest order found for the op times of `measured`.
-/// The search of intra_stage finds this order within the memory that the plan leaves free. Keeps the old order if the
-/// gain is below min_gain_of_new_order or if no order is found. The times in the schedule remain the planned ones.
-/// Deterministic across machines. REQUIRES: `measured` equals the problem of `fused`, except for times and capacity.
+/// The search of intra_stage finds this order, if possible within the memory that the plan leaves free. Keeps the old
+/// order if the gain is below min_gain_of_new_order or if no order is found. The times in the schedule remain the
+/// planned ones. Deterministic across machines. REQUIRES: `measured` equals the problem of `fused`, except for times
+/// and capacity.
 base::Result<pipeline::Schedule> reordered(const Scenario& scenario, const plan::Plan& plan,
                                            const pipeline::Schedule& fused, const pipeline::Problem& measured);
 

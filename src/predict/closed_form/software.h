@@ -33,8 +33,8 @@ struct EfficiencyChoice {
   std::string training;           ///< name of the job's conventions
 };
 
-/// Returns the efficiencies that the job's `software` names, otherwise those fitted to its memory conventions or GPU
-/// (cost/efficiency.h), otherwise "assumed".
+/// Returns the efficiencies that the job's `software` names. Otherwise, if the cluster has one GPU type, returns those
+/// fitted to it or to the memory conventions (cost/efficiency.h). Otherwise returns "assumed".
 EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conventions);
 
 struct Software {

@@ -12,8 +12,8 @@
 
 namespace dovetail::predict {
 
-/// Returns, for each task, the other tasks that share its mesh and weight layout in every plan, because the trainer
-/// runs them with one model.
+/// Returns, for each task, the other tasks that must share its mesh and weight layout, because the trainer runs them
+/// with one model.
 std::vector<std::vector<std::size_t>> linked_tasks(const plan::Job& job, const cost::Conventions& conventions);
 
 struct TrainerFault {
