@@ -39,9 +39,8 @@ struct JoinedTimelines {
 };
 
 /// Joins two timelines. Each lane of `a` is followed by the lane of `b` that `lanes` matches with it, if any. Unmatched
-/// lanes of `b` come last. Tracks of the same kind and name, equal bar names, and equal categories are merged. The
-/// counters of both timelines are kept if they have the same unit. REQUIRES: the times of both timelines are in the
-/// same unit.
+/// lanes of `b` come last. Tracks of the same kind and name, equal bar names, and equal categories are merged. A
+/// counter is kept if it has the unit of the first one. REQUIRES: the times of both timelines are in the same unit.
 JoinedTimelines join_timelines(const timeline::Timeline& a, const timeline::Timeline& b,
                                const std::vector<LanePair>& lanes, const std::vector<BarPair>& bars);
 

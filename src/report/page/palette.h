@@ -31,8 +31,8 @@ struct Ink {
 Color mix(Color from, Color to, int percent);
 /// Formats a color: "#1f77b4".
 std::string hex(Color color);
-/// Returns the number of the nearest color of 256-color terminals: of the 6 x 6 x 6 cube, or for near-grays of the gray
-/// ramp if that is nearer.
+/// Returns the number of the nearest color of 256-color terminals: of the 6 x 6 x 6 cube or, for near-grays, of the
+/// gray ramp if that is nearer.
 int terminal_color(Color color);
 /// Whether white text reads better than black on `background`.
 bool is_dark(Color background);
@@ -58,10 +58,11 @@ Ink ink_of(Color color);
 
 /// Returns the color of a bar; `track` is an index of `tracks`, or -1. Generation and inference have one hue each.
 /// Training has its track's colors: light for forward passes, dark for backward passes, darkest for the optimizer. Work
-/// that belongs to no model, and movement of data, have separate colors. Idle time has one color per cause.
+/// that belongs to no model, and movement of data, have separate colors. The color of idle time depends on its
+/// cause.
 Ink ink_of(const std::vector<timeline::Track>& tracks, timeline::BarKind bar_kind, std::int32_t track);
 
-/// Returns the index of a cause among the idle colors.
+/// Returns the index of a cause among the idle colors. Some causes share a color.
 std::size_t cause_of(timeline::BarKind idle);
 
 /// Returns a muted color for a cause of idle time. There are seven; indices wrap around.

@@ -41,8 +41,8 @@ base::Status claim_gpu(const RankPlace& place, JobStore& store, const at::Device
 
 /// Returns a function that connects the GPUs of ranks by c10d's ProcessGroupNCCL. NCCL connects a group when the
 /// group's first work runs, so the returned function runs some work and waits for it. The function throws if `monitor`
-/// receives an error of another rank meanwhile. `store` and `monitor` must outlive the function. REQUIRES:
-/// check_nccl(); set_up_nccl() was called; the rank has claimed the GPU.
+/// receives an error of another rank meanwhile, or if the timeout expires. `store` and `monitor` must outlive the
+/// function. REQUIRES: check_nccl(); set_up_nccl() was called; the rank has claimed the GPU.
 ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const JobMonitor& monitor,
                                const at::Device& device);
 
