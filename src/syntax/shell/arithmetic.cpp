@@ -314,7 +314,8 @@ class ArithmeticReader {
   void store(const std::string& name, std::optional<std::int64_t> index, ArithmeticValue value) {
     if (skipped_ > 0 || shell_.error) return;
     if (conditional_ > 0)
-      value.unknown = Unknown{.place = place_, .what = "a variable of the expression", .variable = name, .many = false};
+      value.unknown =
+          Unknown{.place = place_, .what = "the value of " + base::quote(name), .variable = name, .many = false};
     if (!index) return assign_text(shell_, name, to_text(value), place_);
     Variable& variable = shell_.state.variables[name];
     if (variable.kind != Variable::Kind::associative) variable.kind = Variable::Kind::indexed;

@@ -89,8 +89,8 @@ ShellNode ShellParser::parse_list() {
     } else if (peek() == ';' && peek(1) != ';' && peek(1) != '&') {
       ++position_;
     } else if (!at_end() && peek() != '\n' && peek() != ')' && !starts_with(";;") && !starts_with(";&")) {
-      fail(place(),
-           fmt::format("unexpected {} after a command; accepted: `;` or a new line", base::quote(rest().substr(0, 1))));
+      fail(place(), fmt::format("unexpected {} after a command; accepted: a new line, or an operator such as `;`",
+                                base::quote(rest().substr(0, 1))));
       return list;
     }
   }
@@ -397,7 +397,7 @@ void ShellParser::parse_elements(Assignment& assignment) {
     } else {
       element.value = parse_word();
       if (position_ == before)
-        return fail(place(), fmt::format("unexpected {} in an array; accepted: words and `)`",
+        return fail(place(), fmt::format("unexpected {} in an array; accepted: words, `[INDEX]=VALUE` and `)`",
                                          base::quote(rest().substr(0, 1))));
     }
     assignment.elements.push_back(std::move(element));
