@@ -60,7 +60,7 @@ base::Status add_file(const LogFile& file, StepLogBuilder& log) {
   if (begin != std::string_view::npos && text[begin] == '[')
     return base::Error{
         base::Failure::bad_input, file.path, 1, 1,
-        "this is a JSON list; accepted: JSON lines, one object per step, or CSV as exported by TensorBoard"};
+        "this is a JSON list; accepted: console output, JSON lines with an object per step, or CSV from TensorBoard"};
   return add_csv_log(file, log);
 }
 

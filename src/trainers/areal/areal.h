@@ -1,7 +1,7 @@
 // Reader, writer, settings and log format of AReaL (inclusionAI/AReaL).
 //
-// Implements the rules of areal/trainer/rl_trainer.py, areal/api and areal/engine. docs/trainer-areal.md lists them
-// all.
+// Implements the rules of areal/trainer/rl_trainer.py, areal/api and areal/engine. docs/trainer-areal.md summarizes
+// them.
 #pragma once
 
 #include <string>

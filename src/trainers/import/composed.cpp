@@ -124,7 +124,7 @@ base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const Co
     if (std::find(bundled->begin(), bundled->end(), source) != bundled->end()) {
       own.push_back(static_cast<int>(i));
       settings.assumed.push_back(
-          {"", fmt::format("{} does not exist; the bundled copy from {} is used", source, bases.version)});
+          {"", fmt::format("{} cannot be read; the bundled copy from {} is used", source, bases.version)});
     }
     if (source == file.path) source = file.name;
   }
@@ -174,7 +174,7 @@ base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const 
     if (is_known(value)) settings.environment.emplace(variable, characters(value));
   if (!request.read || !request.read(file.path).ok())
     settings.assumed.push_back(
-        {"", fmt::format("{} does not exist; the bundled copy from {} is used", file.name, bases.version)});
+        {"", fmt::format("{} cannot be read; the bundled copy from {} is used", file.name, bases.version)});
   return compose_settings(bases, file, sources, named.words, std::move(settings), request.read);
 }
 

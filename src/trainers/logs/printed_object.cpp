@@ -139,8 +139,9 @@ class ValueReader {
     value.number = printed_number(word);
     if (!value.number.well_formed && !is_of_object(word)) {
       at_ = value.begin;
-      return line_.error(at_, fmt::format("{} is {}; accepted: a number, True, False, None, or a string in quotes",
-                                          base::quote(path), base::quote(word)));
+      return line_.error(
+          at_, fmt::format("{} is {}; accepted: a number, True, False, None, a string in quotes, a list or an object",
+                           base::quote(path), base::quote(word)));
     }
     value.number.well_formed = true;
     return {};

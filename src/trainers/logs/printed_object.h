@@ -28,7 +28,7 @@ struct PrintedValue {
 
 /// Reads the map that starts at position `at` of the line. Other text may follow it. Adjacent strings are joined,
 /// because pprint splits long ones. Returns an Error with its position if there is no map, if the map is not closed, or
-/// if a member has an invalid value.
+/// if a key or value is invalid.
 base::Result<PrintedValue> read_printed_map(const ConsoleLine& line, std::size_t at);
 
 /// A scalar, string or list in an object.
@@ -40,7 +40,7 @@ struct PrintedLeaf {
 };
 
 /// Returns the leaves of the object that starts at position `at` of the line. Other text may follow it. Returns an
-/// Error with its position if there is no object, if the object is not closed, or if it has an invalid number.
+/// Error with its position if there is no object, if the object is not closed, or if a key or value is invalid.
 base::Result<std::vector<PrintedLeaf>> read_printed_object(const ConsoleLine& line, std::size_t at);
 
 /// Positions in "Global step 12: {": the step and the object.

@@ -173,9 +173,10 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
   if (nodes == 1 && (engines.gpus < 1 || engines.gpus >= rest || engines.nodes > 1))
     return setting_error(
         tree, resources + ".gpus_per_node",
-        fmt::format("is {} with num_nodes {} on one node, so NeMo-RL rejects the configuration; "
-                    "accepted: colocated generation, or num_nodes 1 with at least 1 and fewer than {} GPUs",
-                    engines.gpus, std::max<std::int64_t>(engines.nodes, 1), rest));
+        fmt::format("is {} with num_nodes {} on one node, so NeMo-RL rejects the configuration; accepted: colocated "
+                    "generation, or {}",
+                    engines.gpus, std::max<std::int64_t>(engines.nodes, 1),
+                    rest > 1 ? fmt::format("num_nodes 1 with at least 1 and fewer than {} GPUs", rest) : "more GPUs"));
   if (nodes > 1 && (engines.nodes < 1 || engines.nodes >= nodes || engines.gpus != all.gpus))
     return setting_error(tree, resources + ".num_nodes",
                          fmt::format("is {} with {} GPUs each, so NeMo-RL rejects the configuration; accepted: at "

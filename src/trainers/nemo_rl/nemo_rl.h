@@ -1,6 +1,6 @@
 // Reader, writer, settings and log format of NeMo-RL (NVIDIA-NeMo/RL).
 //
-// Implements the rules of nemo_rl/algorithms/{grpo,ppo}.py and nemo_rl/models. docs/trainer-nemo-rl.md lists them all.
+// Implements the rules of nemo_rl/algorithms/{grpo,ppo}.py and nemo_rl/models. docs/trainer-nemo-rl.md summarizes them.
 #pragma once
 
 #include <string>

@@ -413,9 +413,10 @@ base::Status check_copies(const OpenrlhfDraft& draft) {
   if (batches >= layout.data) return {};
   return setting_error(
       draft.tree, key,
-      fmt::format("is {}, which makes {} micro-batches of {} samples for {} replicas of the actor, so OpenRLHF rejects "
-                  "the configuration; accepted: at least one micro-batch per replica",
-                  sequences, batches, draft.run.prompts * draft.run.samples_per_prompt, layout.data));
+      fmt::format(
+          "is {}, which makes {} micro-batches from {} samples, for {} replicas of the actor, so OpenRLHF rejects "
+          "the configuration; accepted: at least one micro-batch per replica",
+          sequences, batches, draft.run.prompts * draft.run.samples_per_prompt, layout.data));
 }
 
 bool is_openrlhf_entry(const syntax::EntryPoint& entry) {

@@ -1,7 +1,7 @@
 // Reader, writer, flags and log format of OpenRLHF (OpenRLHF/OpenRLHF).
 //
 // Implements the rules of openrlhf/cli/train_ppo_ray.py and openrlhf/trainer at 3c3be623. docs/trainer-openrlhf.md
-// lists them all.
+// summarizes them.
 #pragma once
 
 #include <span>

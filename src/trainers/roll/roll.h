@@ -1,7 +1,7 @@
 // Reader, writer, settings and log format of ROLL (alibaba/ROLL).
 //
-// Implements the rules of roll/configs, roll/pipeline/rlvr and roll/distributed/strategy. docs/trainer-roll.md lists
-// them all.
+// Implements the rules of roll/configs, roll/pipeline/rlvr and roll/distributed/strategy. docs/trainer-roll.md
+// summarizes them.
 #pragma once
 
 #include <string>

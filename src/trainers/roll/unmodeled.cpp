@@ -359,7 +359,8 @@ base::Status add_unmodeled_roll_role(const syntax::SettingTree& tree, const std:
   }
   for (const char* const name : {".offload_nccl", ".model_args.flash_attn", ".use_remove_padding"}) {
     DOVETAIL_TRY(const auto value, optional_text(tree, role + name));
-    if (value && *value != "false") add_ignored(tree, role + name, "no effect in this version of ROLL", run);
+    if (value && *value != "false")
+      add_ignored(tree, role + name, fmt::format("no effect in ROLL {}", roll_version), run);
   }
   return {};
 }

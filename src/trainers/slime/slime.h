@@ -1,7 +1,7 @@
 // Reader, writer, flags and log format of slime (THUDM/slime).
 //
 // Implements the rules of slime/utils/arguments.py, train.py, train_async.py, slime/ray/placement_group.py and
-// slime/backends at 624b824a8. docs/trainer-slime.md lists them all.
+// slime/backends at 624b824a8. docs/trainer-slime.md summarizes them.
 #pragma once
 
 #include <span>
@@ -42,7 +42,7 @@ LineReader slime_line_reader();
 /// slime's scripts use or that affect time or memory.
 std::span<const syntax::Flag> slime_flags();
 
-/// Returns whether a flag has a value or, for a switch, is on.
+/// Returns whether a flag has a value, which may be unknown, or, for a switch, is on.
 base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key);
 
 /// Returns an Error at a flag for which slime would stop before its first step, or that makes it only train or only

@@ -1,6 +1,6 @@
 // Reader, writer, settings and log format of verl (verl-project/verl).
 //
-// Implements the rules of verl's V1 trainer (verl/trainer/ppo/v1, verl/workers). docs/trainer-verl.md lists them all.
+// Implements the rules of verl's V1 trainer (verl/trainer/ppo/v1, verl/workers). docs/trainer-verl.md summarizes them.
 #pragma once
 
 #include <map>

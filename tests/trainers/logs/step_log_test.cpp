@@ -64,7 +64,8 @@ TEST(StepLog, ReadsCsv) {
             "x.csv:1:19: duplicate column `timing_s/gen`; each column may appear only once");
   for (const char* const own : {"format: \"dovetail/measurement@1\"\nname: a\n", "{\"format\": \"dovetail/plan@1\",\n"})
     EXPECT_THAT(fault_of(own), testing::HasSubstr("x.csv:1:1: this is a Dovetail file, not a log; accepted: "));
-  EXPECT_THAT(fault_of("[{\"step\": 1}]"), testing::HasSubstr("x.csv:1:1: this is a JSON list; accepted: JSON lines"));
+  EXPECT_THAT(fault_of("[{\"step\": 1}]"),
+              testing::HasSubstr("x.csv:1:1: this is a JSON list; accepted: console output"));
   const StepLog wide = log_of("Step,timing_s/gen,name\n5,1.5,a\n6,,b\n", "wide.csv");
   EXPECT_EQ(values_of(wide, "timing_s/gen"), (Values{{5, 1.5}}));
   EXPECT_EQ(wide.not_numbers, 2U);

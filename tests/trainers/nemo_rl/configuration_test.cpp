@@ -435,7 +435,7 @@ TEST(NemoRlConfiguration, ALaunchScriptAppliesOverridesToItsFile) {
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(read->job.workload.prompts, 128);
   EXPECT_EQ(planned(*read, "actor_infer").micro_batching.tokens, 16384);
-  EXPECT_NE(findings_text(*read, read->run.assumed).find("grpo_math_1B.yaml does not exist; the bundled copy from "),
+  EXPECT_NE(findings_text(*read, read->run.assumed).find("grpo_math_1B.yaml cannot be read; the bundled copy from "),
             std::string::npos);
   const base::Result<Import> plain = import_run("run.sh", "uv run examples/run_grpo.py cluster.gpus_per_node=8\n", {});
   ASSERT_TRUE(plain.ok()) << base::to_text(plain.error());

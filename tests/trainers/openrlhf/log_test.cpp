@@ -58,8 +58,9 @@ TEST(OpenrlhfLog, AcceptsExcerptsWithMissingEntries) {
 TEST(OpenrlhfLog, ErrorsHavePlaces) {
   EXPECT_THAT(log_fault("Global step 1.5: {'a': 1}\n", "run.log"),
               HasSubstr("run.log:1:13: the step is `1.5`; accepted: an integer"));
-  EXPECT_EQ(log_fault("Global step 3: {'a': 1x}\n", "run.log"),
-            "run.log:1:22: `a` is `1x`; accepted: a number, True, False, None, or a string in quotes");
+  EXPECT_EQ(
+      log_fault("Global step 3: {'a': 1x}\n", "run.log"),
+      "run.log:1:22: `a` is `1x`; accepted: a number, True, False, None, a string in quotes, a list or an object");
   EXPECT_EQ(log_fault("Global step 3: {'a': 1, 'b\n", "run.log"),
             "run.log:1:16: the object is not closed on its line; accepted: {...}");
   EXPECT_THAT(log_fault("Global step 3: {'a': [1, 'b': 2}\n", "run.log"),
