@@ -17,8 +17,8 @@
 
 namespace dovetail::runtime {
 
-/// Sends a heartbeat and polls for the first error of any rank, several times a second. Functions return within
-/// seconds, even if the store hangs. Errors about lost ranks begin with the phase of the rank that reports them.
+/// Sends a heartbeat and polls for the first error of any rank, several times a second. If the store hangs,
+/// functions return within seconds. Errors about lost ranks begin with the phase of the rank that reports them.
 class JobMonitor {
  public:
   JobMonitor(std::unique_ptr<JobStore> store, int rank, int ranks);

@@ -109,7 +109,8 @@ Result<RankPlace> read_mpirun(const Variables& variables) {
   }
   DOVETAIL_TRY(const int here, read_number(variables, "OMPI_COMM_WORLD_LOCAL_SIZE", 1, max_ranks, 0));
   if (here != place.ranks)
-    return wrong("MASTER_ADDR", "is missing, but the ranks are on several hosts; set it to the host of rank 0");
+    return wrong("MASTER_ADDR",
+                 "is missing, but not all ranks are known to be on one host; set it to the host of rank 0");
   place.store_host = "127.0.0.1";
   return place;
 }

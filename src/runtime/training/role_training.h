@@ -104,8 +104,9 @@ class RankRole {
   std::vector<Tensor> tied_gradients() const;
 
   /// Returns this rank's contribution to the sums of a mini-batch over all ranks. The first values are, for each tensor
-  /// of the model, the sum of squares of the gradient parts that this rank steps. Then come, for each replica, the loss
-  /// sums scored on this rank. Values to which this rank contributes nothing are 0.
+  /// of the model, the sum of squares of the gradient parts that this rank steps. Of unsharded replicas, only the first
+  /// contributes. Then come, for each replica, the loss sums scored on this rank. Values to which this rank contributes
+  /// nothing are 0.
   std::vector<double> partial_sums(std::size_t minibatch) const;
   /// Stores the result of a mini-batch, given partial_sums() added up over all ranks.
   void finish(std::size_t minibatch, const std::vector<double>& partial_sums);

@@ -126,7 +126,8 @@ TEST(RankPlace, AnInvalidVariableIsNamed) {
       {with(torchrun, "MASTER_PORT", "65536"), "MASTER_PORT is `65536`; it must be an integer from 1 to 65535"},
       {with(torchrun, "TORCHELASTIC_RESTART_COUNT", "?"), "TORCHELASTIC_RESTART_COUNT is `?`; it must be"},
       {with(torchrun, "TORCHELASTIC_USE_AGENT_STORE", "1"), "TORCHELASTIC_USE_AGENT_STORE is `1`; accepted: True"},
-      {with(mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "1"), "MASTER_ADDR is missing, but the ranks are on several hosts"},
+      {with(mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "1"),
+       "MASTER_ADDR is missing, but not all ranks are known to be on one host"},
       {without(srun, "SLURM_JOB_NODELIST"), "SLURM_JOB_NODELIST names no host; set it"},
   };
   for (const auto& [variables, message] : cases)
