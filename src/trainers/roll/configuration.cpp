@@ -93,7 +93,8 @@ base::Status read_roll_lengths(RollDraft& draft) {
   const bool by_sequence_length = sequence_length.value_or(0) > 0;
   const std::string key = by_sequence_length ? "sequence_length" : "response_length";
   if (!by_sequence_length && response.value_or(0) <= 0)
-    return setting_error(tree, key, "is missing, which ROLL rejects; accepted: a number of tokens, or sequence_length");
+    return setting_error(tree, key,
+                         "is missing or below 1, which ROLL rejects; accepted: at least 1, or sequence_length");
   run.response_cap = by_sequence_length ? *sequence_length - run.prompt_cap : *response;
   if (run.response_cap < 1)
     return setting_error(
@@ -122,7 +123,7 @@ base::Status read_roll_workload(RollDraft& draft) {
   if (static_cast<double>(run.steps_off_policy) != ratio.value_or(0))
     run.not_modelled.push_back(
         {ratio_key,
-         fmt::format("{}: some samples are one step newer; modeled as {} steps off policy for all samples", *ratio,
+         fmt::format("{}: some samples are one step newer; modeled as `steps_off_policy: {}` for all samples", *ratio,
                      run.steps_off_policy),
          place_of(tree, ratio_key)});
   return read_roll_lengths(draft);
@@ -296,8 +297,9 @@ base::Status check_packs(const RollDraft& draft, bool in_training) {
   const std::int64_t longest = draft.run.prompt_cap + draft.run.response_cap;
   DOVETAIL_TRY(const std::int64_t tokens, count_at(draft.tree(), key));
   if (tokens >= longest) return {};
-  return setting_error(draft.tree(), key,
-                       fmt::format("is {}, which ROLL rejects; accepted: at least {}", tokens, longest));
+  return setting_error(
+      draft.tree(), key,
+      fmt::format("is {}, which ROLL rejects; accepted: at least {}, the longest sequence", tokens, longest));
 }
 
 base::Status read_roll_batches(RollDraft& draft) {

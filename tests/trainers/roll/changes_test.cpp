@@ -234,7 +234,7 @@ TEST(RollConfiguration, RejectsUnsupportedConfigurations) {
        "accepted: at least ulysses_size", fsdp_rlvr},
       {"actor_train.strategy_args.strategy_config.fsdp_size=3", "accepted: a divisor of the 8 GPUs", fsdp_rlvr},
       {"sequence_length=1024", "accepted: more than prompt_length (1024)", fsdp_rlvr},
-      {"sequence_length=null", "is missing, which ROLL rejects", fsdp_rlvr},
+      {"sequence_length=null", "is missing or below 1, which ROLL rejects", fsdp_rlvr},
       {"critic.device_mapping=null", "accepted: the role's GPUs", fsdp_rlvr},
       {"++reference.num_gpus_per_worker=3", "accepted: a divisor of the 8 GPUs of reference", fsdp_rlvr},
   };
