@@ -46,7 +46,7 @@ Result<Schedule> schedule_of_problem(const Input& input, const ReplaySearch& sea
   DOVETAIL_TRY(const ScheduleAnswer answer, answer_to(request, callbacks));
   if (answer.outcome == Outcome::infeasible || !answer.solved)
     return base::Error{base::Failure::infeasible, name_of(input), 0, 0,
-                       "no schedule fits in memory; see dovetail schedule"};
+                       "no schedule found fits in memory; see dovetail schedule"};
   if (answer.outcome == Outcome::interrupted)
     return base::Error{base::Failure::interrupted, "", 0, 0, "the search was stopped before the replay"};
   return answer.solved->schedule;

@@ -234,7 +234,7 @@ std::string best_text(const SweepAnswer& answer) {
                                       [](const SweepPoint& point) { return point.figures.has_value(); });
   if (compared < 2 && sweep.points.size() > 1) return "";
   std::string text = compared > 1 && gains_nothing(sweep)
-                         ? fmt::format("\nNo difference: {:.2f} samples/s at every point that fits.\n",
+                         ? fmt::format("\nThroughput at every point that fits: {:.2f} samples/s.\n",
                                        fastest.figures->samples_per_second)
                          : fmt::format("\nHighest throughput at {}: {:.2f} samples/s.\n", label_of(sweep, fastest),
                                        fastest.figures->samples_per_second);
