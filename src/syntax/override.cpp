@@ -121,7 +121,7 @@ class ValueReader {
       if (next_is(','))
         ++at_;
       else if (!next_is(']'))
-        fail("the list is not closed; accepted: `[a, b]`");
+        fail("the list is not closed, or its items are not separated by commas; accepted: `[a, b]`");
     }
     ++at_;
     return setting;
@@ -147,7 +147,7 @@ class ValueReader {
       if (next_is(','))
         ++at_;
       else if (!next_is('}'))
-        fail("the map is not closed; accepted: `{key: value}`");
+        fail("the map is not closed, or its items are not separated by commas; accepted: `{a: 1, b: 2}`");
     }
     ++at_;
     return setting;
@@ -182,7 +182,7 @@ class ValueReader {
       }
       if (c == ',' || ends.find(c) != std::string_view::npos) break;
       if (c == '(' || c == ')' || c == '[' || c == ']' || c == '{' || c == '}' || c == '"' || c == '\'') {
-        fail(c == '(' ? "the value calls a Hydra function; accepted: a plain value"
+        fail(c == '(' ? "an unquoted `(` calls a Hydra function; accepted: a plain value, or text in quotes"
                       : fmt::format("unquoted text contains `{}`; put the text in quotes", c));
         break;
       }

@@ -51,8 +51,8 @@ TEST(Override, ValuesFollowHydra) {
 TEST(Override, ErrorsInValuesHaveAPlace) {
   const std::vector<std::pair<std::string, std::string>> faults{
       {"a,b", "the value is a sweep over several runs; accepted: one value, with lists in `[...]`"},
-      {"range(1,3)", "the value calls a Hydra function; accepted: a plain value"},
-      {"[a", "the list is not closed; accepted: `[a, b]`"},
+      {"range(1,3)", "an unquoted `(` calls a Hydra function; accepted: a plain value, or text in quotes"},
+      {"[a", "the list is not closed, or its items are not separated by commas; accepted: `[a, b]`"},
       {"{a}", "a key of the map has no value; accepted: `{key: value}`"},
       {"'a", "the quote is not closed; accepted: text in quotes"},
       {"'a'b", "unexpected text after a closing quote; accepted: quoted text alone"},
