@@ -141,7 +141,7 @@ class ActionParser {
           if (action.name == "B") action.verb = Verb::input_gradient;
       file_.dialect = "the dialect is from 2024: B is the input gradient, BW the whole backward";
     } else if (!input_gradient_ && !newest_) {
-      file_.dialect = "F and B only: the same in every dialect";
+      file_.dialect = "without I, W and BW, the file has the same meaning in every dialect";
     } else {
       file_.dialect = newest_ ? "the dialect is the latest (2025, with OVERLAP_F_B or REDUCE_GRAD): I and W are the "
                                 "halves of a backward, B the whole"
@@ -221,8 +221,8 @@ class CsvProblemInference {
       return error_at(path_, Failure::bad_input, "the file has no F, B, I or W; it needs at least one forward");
     if (stage_count > actions_ || microbatches_ > actions_)
       return error_at(path_, Failure::invalid,
-                      fmt::format("the ops name {} stages and {} micro-batches, but there are only {} ops", stage_count,
-                                  microbatches_, actions_),
+                      fmt::format("the highest numbers imply {} stages and {} micro-batches, but there are only {} ops",
+                                  stage_count, microbatches_, actions_),
                       stage_count > actions_ ? last_stage : last_microbatch);
     std::vector<std::optional<DeviceId>> devices(static_cast<std::size_t>(stage_count));
     for_each_action(file_, [&](const Action& action) {

@@ -97,7 +97,7 @@ TEST(PytorchCsv, ReadsTwoRanksFourStagesEightMicrobatches) {
 
 TEST(PytorchCsv, ForwardsAndWholeBackwardsAreValidInEveryDialect) {
   EXPECT_EQ(parse_pytorch_csv("0F0,0F1,0B0,0B1", "f.csv", nullptr)->notes[0],
-            "F and B only: the same in every dialect");
+            "without I, W and BW, the file has the same meaning in every dialect");
 }
 
 TEST(PytorchCsv, RowsHavePositions) {
@@ -230,7 +230,7 @@ TEST(PytorchCsv, IncompleteFilesAreInvalid) {
   EXPECT_EQ(error_of("0F0,0W0,0F1,0I1,0W1"), "f.csv:1:17: 0I0 is missing in row 0 (rows are counted from 0)");
   EXPECT_EQ(error_of("0F0,0B0\n2F0,2B0"), "f.csv:2:1: stage 1 has no ops, but stage 2 has some");
   EXPECT_EQ(error_of("0F2000000000,0B0"),
-            "f.csv:1:1: the ops name 1 stages and 2000000001 micro-batches, but there are only 2 ops");
+            "f.csv:1:1: the highest numbers imply 1 stages and 2000000001 micro-batches, but there are only 2 ops");
   EXPECT_EQ(parse_pytorch_csv("0F0,0F1,0B0", "f.csv", nullptr).error().failure, base::Failure::invalid);
 }
 
