@@ -141,7 +141,7 @@ bool JsonReader::parse_error(std::size_t position, const std::string&, const Jso
     place = go_to_value();
   }
   builder_.fail(place, contains("number overflow")
-                           ? "the number is too large; accepted: numbers below 1.8e308"
+                           ? "the number is out of range; accepted: -1.79e308 to 1.79e308"
                            : fmt::format("not valid JSON: {}; accepted: JSON (RFC 8259)", reason_of(text)));
   return false;
 }

@@ -39,9 +39,9 @@ std::string display_path(const std::string& path);
 /// max_input() is a bad_input Error.
 Result<std::string> read_file(const std::string& path);
 
-/// Returns the path by which this process has read the regular file at `path`, or nullopt if the file was not read.
-/// `path` itself may be a different spelling or a link. Check this before writing results, so that no input is
-/// overwritten.
+/// Returns the path by which this process has read the regular file at `path`; nullopt if it has not, or if there is no
+/// such file. `path` itself may be a different spelling or a link. Check this before writing results, so that no input
+/// is overwritten.
 std::optional<std::string> read_as(const std::string& path);
 /// Records a file as read, for read_as(), without reading it. For files that an input names.
 void count_as_read(const std::string& path);

@@ -155,13 +155,13 @@ TEST(Json, ReportsSyntaxErrorsWithTheirPlace) {
             "(RFC 8259)");
   EXPECT_EQ(json_error("[trux]"),
             "f:1:5: not valid JSON: syntax error while parsing value - invalid literal; accepted: JSON (RFC 8259)");
-  EXPECT_EQ(json_error("[1e999]"), "f:1:2: the number is too large; accepted: numbers below 1.8e308");
+  EXPECT_EQ(json_error("[1e999]"), "f:1:2: the number is out of range; accepted: -1.79e308 to 1.79e308");
   EXPECT_EQ(
       json_error("\"a\nb\""),
       "f:1:3: not valid JSON: syntax error while parsing value - invalid string: control character U+000A (LF) must "
       "be escaped to \\u000A or \\n; accepted: JSON (RFC 8259)");
   EXPECT_EQ(json_error("{\"a\":\n " + std::string(400, '9') + "}"),
-            "f:2:2: the number is too large; accepted: numbers below 1.8e308");
+            "f:2:2: the number is out of range; accepted: -1.79e308 to 1.79e308");
 }
 
 TEST(Document, RejectsDuplicateKeysAtTheSecond) {
