@@ -376,7 +376,7 @@ std::string facts_of(const Sweep& sweep) {
   };
   if (sweep.fastest) add("best", *sweep.fastest);
   if (sweep.own && sweep.own != sweep.fastest) add("now", *sweep.own);
-  if (sweep.overflow) facts.push_back("does not fit from " + label_of(sweep, sweep.points[*sweep.overflow]) + " on");
+  if (sweep.overflow) facts.push_back("stops fitting at " + label_of(sweep, sweep.points[*sweep.overflow]));
   return fmt::format("{}", fmt::join(facts, "; "));
 }
 

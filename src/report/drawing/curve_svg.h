@@ -18,7 +18,7 @@ struct CurvePicture {
     std::string label;         ///< "20%"; empty: unlabeled
     bool is_outlined = false;  ///< draws the points at this value as rings
   };
-  /// Range of the values that a point averages.
+  /// Ends of the band at a point, such as the quartiles of the values that it averages.
   struct Range {
     double min = 0;
     double max = 0;

@@ -83,7 +83,7 @@ std::string svg_time_labels(const Picture& picture, const Frame& frame);
 std::string svg_legend(const Picture& picture, double left, double right, double& y);
 
 /// Draws the lanes' counters over time. The lane with the highest peak is in front, and its peak is marked. The others
-/// are faint curves, or one band from their minimum to their maximum if there are many.
+/// are faint curves or, if there are many lanes, one band from the minimum to the maximum of all lanes.
 std::string svg_memory(const Picture& picture, const Frame& frame);
 
 // An axis of a picture with its tick values.

@@ -153,8 +153,8 @@ LineChart chart_of(const ChartSpec& spec, const std::vector<Curve>& curves) {
     chart.series.push_back(std::move(series));
     if (curve.rows_a_point > 1)
       chart.note +=
-          fmt::format("{}Each point of \"{}\" is the mean of {} {}.", chart.note.empty() ? "" : " ", curve.spec.name,
-                      curve.rows_a_point, curve.spec.is_evaluation ? "evaluations" : "iterations");
+          fmt::format("{}Each point of \"{}\" is the mean of up to {} {}.", chart.note.empty() ? "" : " ",
+                      curve.spec.name, curve.rows_a_point, curve.spec.is_evaluation ? "evaluations" : "iterations");
   }
   return chart;
 }
