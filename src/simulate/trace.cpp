@@ -47,9 +47,10 @@ std::optional<std::string> fault_of_spans(const Lane& lane, Ticks end) {
   Ticks now;
   for (const Span& span : lane.spans) {
     if (span.begin != now) return fmt::format("a span begins at {}, not at {}", span.begin.count(), now.count());
-    if (span.end <= span.begin) return fmt::format("the span at {} takes no time", now.count());
+    if (span.end <= span.begin) return fmt::format("the span at {} does not end after its begin", now.count());
     if (span.launch < Ticks(0) || span.launch > span.end - span.begin)
-      return fmt::format("the span at {} has a launch time of {}", now.count(), span.launch.count());
+      return fmt::format("the span at {} has a launch time of {}, not from 0 to its length", now.count(),
+                         span.launch.count());
     now = span.end;
   }
   if (now != end) return fmt::format("spans end at {}, not at {}", now.count(), end.count());
@@ -61,7 +62,7 @@ std::optional<std::string> fault_of_memory(const Lane& lane, Ticks end) {
   for (const auto& [time, bytes] : lane.memory) {
     // Of several entries at one time, the last one counts.
     if (time < last) return fmt::format("memory at {} comes after that at {}", time.count(), last.count());
-    if (bytes < 0) return fmt::format("memory at {} is {}", time.count(), bytes);
+    if (bytes < 0) return fmt::format("memory at {} is negative: {}", time.count(), bytes);
     last = time;
   }
   if (last > end) return fmt::format("memory at {} is after the end at {}", last.count(), end.count());

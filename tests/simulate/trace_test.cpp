@@ -70,12 +70,13 @@ TEST(FindFault, ReportsFaults) {
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[1].end = Ticks(29); }),
               Optional(HasSubstr("end at 29, not at 30")));
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[0].end = Ticks(0); }),
-              Optional(HasSubstr("takes no time")));
+              Optional(HasSubstr("does not end after its begin")));
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[0].launch = Ticks(11); }),
               Optional(HasSubstr("has a launch time of 11")));
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].memory[0].first = Ticks(6); }),
               Optional(HasSubstr("memory at 5")));
-  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].memory[1].second = -1; }), Optional(HasSubstr("is -1")));
+  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].memory[1].second = -1; }),
+              Optional(HasSubstr("is negative: -1")));
 }
 
 }  // namespace
