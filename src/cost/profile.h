@@ -29,7 +29,7 @@
 // For a model with experts, an entry of `layers` describes the layers with experts or, with `experts: false`, the dense
 // layers. `expert: N` gives the expert-parallel degree; default 1.
 //
-// dovetail/profile@1 has only the layers, with the keys up to `decode`.
+// dovetail/profile@1 lacks the keys that follow `decode` in the example.
 #pragma once
 
 #include <array>

@@ -104,7 +104,7 @@ class IterationTimer {
 /// first runs next. It can start once all its devices are free. Ties are broken by StartPriority. A load or an unload
 /// occupies the host links of its task's devices, not the devices.
 ///
-/// Iterations run until the last n of them, including those under way, repeat the n before them, shifted by a time t.
+/// Iterations run until the latest ones, including those under way, repeat those n iterations earlier, shifted by t.
 /// The period is then t / n, rounded up to integer ns: the time of an iteration in the steady state
 /// (docs/facts.md#composition), which warm-up and the end do not affect. The period is at least the work of each device
 /// in an iteration, and at least the time of each cycle of edges. If iterations do not repeat within the maximum

@@ -32,7 +32,7 @@ Result<double> reward_of(const Node& row) {
 Result<SampleRow> parse_row(std::string_view line, const std::string& path) {
   DOVETAIL_TRY(const base::Document document, base::parse_json(line, path));
   const Node row = document.root();
-  if (!row.is_map()) return row.error("this line is not an object");
+  if (!row.is_map()) return row.error("this line is not an object; accepted: one JSON object per line");
   DOVETAIL_TRY(const Node iteration, base::require(row, "a row", "iteration"));
   SampleRow sample;
   DOVETAIL_TRY(sample.iteration,

@@ -242,7 +242,7 @@ class Study {
         planner::impossible_task(*space_) ? std::vector<DeviceSplit>() : device_splits(*space_);
     space_->scenario = &scenario_;
     if (splits.empty()) {
-      what_if.why_not = "no allowed split of the devices between training and rollout fits in memory";
+      what_if.why_not = "no allowed split of the devices between training and rollout keeps the memory margin";
       return;
     }
     predict::Simulator simulator(other.scenario, options_.simulation);

@@ -189,7 +189,7 @@ Result<std::string_view> text_at(const Node& event, std::string_view key) {
   const auto node = event.find(key);
   if (!node) return std::string_view();
   if (!node->is_string() && !node->is_number())
-    return node->error(fmt::format("{} is {}; accepted: a string", key, node->describe()));
+    return node->error(fmt::format("{} is {}; accepted: a string or a number", key, node->describe()));
   return node->text();
 }
 

@@ -110,7 +110,8 @@ Result<Placed> read_tensor(const Node& header, std::size_t index) {
   DOVETAIL_TRY(placed.tensor.type, base::read_enum<ElementType>(type, "the type of " + what));
   DOVETAIL_TRY(placed.tensor.shape, read_shape(shape, what));
   if (!offsets.is_list() || offsets.size() != 2)
-    return offsets.error(fmt::format("the offsets of {} are {}; accepted: [begin, end]", what, offsets.describe()));
+    return offsets.error(
+        fmt::format("the offsets of {} are {}; accepted: two integers, [begin, end]", what, offsets.describe()));
   DOVETAIL_TRY(placed.begin, base::read_integer(offsets.item(0), "the start offset of " + what, 0, max_bytes));
   DOVETAIL_TRY(placed.end, base::read_integer(offsets.item(1), "the end offset of " + what, placed.begin, max_bytes));
   const auto bytes = bytes_of(placed.tensor.shape, placed.tensor.type);

@@ -156,7 +156,7 @@ TEST(ChromeTraceFile, ReportsErrorsWithPosition) {
   EXPECT_THAT(error_of(R"([{"ph":"C","ts":0,"name":"m","args":{"x":{"y":1}}}])"),
               HasSubstr("t.json:1:42: value `x` of the counter is a map"));
   EXPECT_THAT(error_of(R"([{"ph":"M","name":"thread_name","args":{"name":[]}}])"),
-              HasSubstr("name is a list; accepted: a string"));
+              HasSubstr("name is a list; accepted: a string or a number"));
   EXPECT_THAT(error_of("[]"), HasSubstr("the trace has no slices"));
   EXPECT_THAT(error_of("[{]"), HasSubstr("not valid JSON"));
 }

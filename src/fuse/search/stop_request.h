@@ -27,8 +27,8 @@ class StopRequest {
   bool is_late(std::chrono::steady_clock::time_point begin) const;
 
   /// Calls `make`, which may end early if this process receives a stop request. Returns whether the result of `make`
-  /// may be used. With several processes, it may not be used if any process received a request meanwhile, because the
-  /// results of the processes may then differ.
+  /// may be used. With several processes, it may not be used if any process was lost or received a request meanwhile,
+  /// because the results of the processes may then differ.
   template <class Make>
   bool completes(const Make& make) {
     make();

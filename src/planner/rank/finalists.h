@@ -40,7 +40,7 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
 void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans,
           std::size_t schedules, int threads);
 
-/// Sorts the plans by the closed form, the fastest first.
+/// Sorts the plans by the iteration time of the closed form, the fastest first.
 void sort(std::vector<RankedPlan>& plans);
 
 /// Removes searched plans that take almost the same time as a faster searched plan, then the slowest searched plans
