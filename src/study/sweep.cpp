@@ -149,7 +149,7 @@ std::optional<std::string> find_value_fault(SweepInput input, double value) {
   switch (facts.values) {
     case Values::share:
       if (value > facts.least && value < facts.most) return std::nullopt;
-      return "accepted: a share of the samples, above 0% and below 100%";
+      return "accepted: a share of the samples, above 0% and below 100%, such as 20% or 0.2";
     case Values::integer:
       if (value >= facts.least && value <= facts.most && value == std::floor(value)) return std::nullopt;
       return fmt::format("accepted: an integer from {:.0f} to {:.0f}", facts.least, facts.most);

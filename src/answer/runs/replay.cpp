@@ -284,7 +284,7 @@ Sections sections(const ReplayAnswer& answer) {
   const execute::ReplayedOp& latest = figures.latest;
   return heading(answer) + Sections("\n") + Sections(std::move(table)) +
          Sections(fmt::format(
-             "\nexecutor overhead on the critical path: {}\nlatest op: {} on rank {}, {} later than scheduled\n",
+             "\nexecutor overhead on the critical path: {}\nmost delayed op: {} on rank {}, {} later than scheduled\n",
              percent(figures.executor_share()), pipeline::describe(answer.schedule.problem, latest.label), latest.rank,
              ns_text(latest.lateness())));
 }
