@@ -52,9 +52,9 @@ base::Status check_queues(const syntax::SettingTree& tree, const ImportedRun& ru
                                      "train_dataset.batch_size",
                                      consumed, run.prompts));
   if (queue && *queue > 0 && *queue < run.prompts)
-    return stops(
-        tree, queue_key,
-        fmt::format("is {} for batches of {} prompts; accepted: at least the batch size", *queue, run.prompts));
+    return stops(tree, queue_key,
+                 fmt::format("is {} for batches of {} prompts; accepted: at least the batch size, or null", *queue,
+                             run.prompts));
   return {};
 }
 
@@ -105,7 +105,7 @@ base::Status check_trained(const syntax::SettingTree& tree, const ArealEngine& e
   if (sequences / parts < micro_batches)
     return stops(tree, parts_key,
                  fmt::format("is {}, but the {} sequences of a rank do not suffice for {} or more micro-batches per "
-                             "mini-batch; accepted: fewer mini-batches",
+                             "mini-batch; accepted: fewer mini-batches, or more samples",
                              parts, sequences, micro_batches));
   return {};
 }

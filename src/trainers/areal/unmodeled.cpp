@@ -64,7 +64,7 @@ constexpr std::array fsdp_settings{
         "weights and gradients move between host and GPU layer by layer; only the optimizer is modeled on the host"},
     CheckedSetting{"fsdp.per_layer_optim_step", "false",
                    "optimizer states are fetched layer by layer for a step on the GPU; modeled as a step on the host"},
-    CheckedSetting{"fsdp.optim_step_prefetch_layers", "1", "not modeled"},
+    CheckedSetting{"fsdp.optim_step_prefetch_layers", "1", "the number of prefetched layers is not modeled"},
     CheckedSetting{"fsdp.shard_vision_across_sp", "false", "the vision part is not modeled"},
 };
 
@@ -89,7 +89,7 @@ constexpr std::array archon_recomputation{
     CheckedSetting{"ac_mode", "none|full|selective", "modeled as selective"},
     CheckedSetting{"selective_ac_option", "op",
                    "some layers are recomputed completely; modeled as recomputing selected operators of all layers"},
-    CheckedSetting{"ac_preserve_rng_state", "false", "not modeled"},
+    CheckedSetting{"ac_preserve_rng_state", "false", "saving the state of random numbers is not modeled"},
 };
 
 constexpr std::array megatron_settings{
@@ -102,12 +102,12 @@ constexpr std::array megatron_settings{
     CheckedSetting{
         "ddp.overlap_param_gather", "true",
         "weights are gathered before the forward pass; modeled as overlapping it, but the real run is slower"},
-    CheckedSetting{"ddp.bucket_size", "null", "not modeled"},
+    CheckedSetting{"ddp.bucket_size", "null", "the size of gradient messages is not modeled"},
     CheckedSetting{"ddp.fp8_param_gather", "false", "weights are gathered in fp8; modeled in bf16"},
     CheckedSetting{"overlap_param_gather_with_optimizer_step", "false",
                    "the weight gather overlaps the optimizer step; the real run is faster"},
     CheckedSetting{"main_grads_dtype", "float32", "gradients are modeled in the type in which they are reduced"},
-    CheckedSetting{"main_params_dtype", "float32", "master weights are modeled in fp32"},
+    CheckedSetting{"main_params_dtype", "float32", "the type of master weights is not modeled"},
     CheckedSetting{"use_deterministic_algorithms", "false", "deterministic kernels; the real run is slower"},
     CheckedSetting{"moe_shared_expert_overlap", "false",
                    "shared experts are computed during the exchange of tokens; the real run is faster"},
@@ -352,7 +352,7 @@ base::Status add_unmodeled_types(const syntax::SettingTree& tree, const ArealEng
     role.types.weight_type = role.types.gradient_type = role.types.moment_type = kept;
     role.otherwise.push_back({key,
                               fmt::format("{}: {} are in 16 bits (8 bytes per parameter in total); modeled in 32 bits, "
-                                          "but the real run uses half as much memory",
+                                          "but the real run uses half as much memory for them",
                                           type, adapters ? "adapters" : "weights, gradients and moments"),
                               place_of(tree, key)});
   } else {

@@ -206,8 +206,9 @@ base::Status read_pools(NemoRlDraft& draft) {
     DOVETAIL_TRY(all.gpus, count_at(tree, "cluster.gpus_per_node"));
   }
   if (all.nodes > max_devices || all.gpus > max_devices || all.nodes * all.gpus > max_devices)
-    return setting_error(tree, "cluster.num_nodes",
-                         fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
+    return setting_error(
+        tree, "cluster.num_nodes",
+        fmt::format("times `cluster.gpus_per_node` is too large; accepted: at most {} GPUs in total", max_devices));
   DOVETAIL_CHECK(deal_devices(draft, all));
   if (!chosen) return choose_gpu(options, all.nodes, all.gpus, draft.run);
   draft.run.cluster = *std::move(chosen);

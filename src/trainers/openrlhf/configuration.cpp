@@ -136,7 +136,9 @@ base::Result<std::int64_t> role_gpus(const syntax::SettingTree& tree, std::strin
   DOVETAIL_TRY(const std::int64_t nodes, count_at(tree, nodes_key));
   DOVETAIL_TRY(const std::int64_t gpus, count_at(tree, fmt::format("--{}.num_gpus_per_node", role)));
   if (nodes <= max_devices && gpus <= max_devices && nodes * gpus <= max_devices) return nodes * gpus;
-  return setting_error(tree, nodes_key, fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
+  return setting_error(tree, nodes_key,
+                       fmt::format("times `--{}.num_gpus_per_node` is too large; accepted: at most {} GPUs in total",
+                                   role, max_devices));
 }
 
 /// Fails unless a role that shares the GPUs of another has the same number of GPUs.

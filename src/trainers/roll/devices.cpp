@@ -222,8 +222,8 @@ base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::Setti
         device < 0 || device >= max_devices || device != numbers->front() + static_cast<std::int64_t>(i))
       return setting_error(
           tree, key,
-          fmt::format("is {}, which plans cannot describe; accepted: consecutive GPUs from 0 to {}, such as "
-                      "list(range(0, 8))",
+          fmt::format("is {}, which plans cannot describe; accepted: consecutive GPUs between 0 and {}, such as "
+                      "list(range(8, 16))",
                       numbers_text(*numbers), max_devices - 1));
   return std::optional(
       cluster::Mesh{.first = static_cast<int>(numbers->front()), .count = static_cast<int>(numbers->size())});

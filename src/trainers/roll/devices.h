@@ -19,8 +19,8 @@ namespace dovetail::trainers {
 base::Result<std::vector<std::int64_t>> device_numbers(std::string_view expression);
 
 /// Returns the GPUs given at `key`, as an expression or a list. Returns nullopt if the value is null, empty or missing.
-/// Returns an Error at the key if device_numbers rejects the expression, or if the GPUs are not consecutive numbers
-/// from 0 to max_devices - 1, because a mesh requires that.
+/// Returns an Error at the key if device_numbers rejects the expression, or if the GPUs are not consecutive
+/// numbers between 0 and max_devices - 1, because a mesh requires that.
 base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::SettingTree& tree, const std::string& key);
 
 /// Returns the role of the reward model that runs on GPUs: one of `rewards`, or the shared `reward_model`. Returns an

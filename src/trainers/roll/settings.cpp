@@ -146,7 +146,7 @@ base::Status check_roll_pipeline(const syntax::SettingTree& tree) {
     if (!other.key.empty() && find_setting(tree.root, other.key) != nullptr)
       return setting_error(tree, other.key,
                            fmt::format("belongs to an unsupported pipeline: {}; accepted: configurations of "
-                                       "start_rlvr_pipeline",
+                                       "start_rlvr_pipeline or start_rlvr_vl_pipeline",
                                        other.what));
   for (const char* const key : {"is_pure_opd", "use_opd"}) {
     DOVETAIL_TRY(const auto distills, optional_flag(tree, key));
@@ -156,8 +156,8 @@ base::Status check_roll_pipeline(const syntax::SettingTree& tree) {
   for (const char* const role : {"actor_train", "actor_infer"}) {
     const syntax::Setting* const setting = find_setting(tree.root, role);
     if (setting != nullptr && setting->kind == syntax::Setting::Kind::map) continue;
-    base::Error error =
-        setting_error(tree, role, "is missing; accepted: configurations of start_rlvr_pipeline, which have it");
+    base::Error error = setting_error(
+        tree, role, "is missing; accepted: configurations of start_rlvr_pipeline or start_rlvr_vl_pipeline");
     if (error.path.empty() && !tree.sources.empty()) error.path = tree.sources.front();
     return error;
   }

@@ -36,7 +36,7 @@ base::Result<Requested> read_requested(const syntax::SettingTree& tree) {
   if (requested.nodes > max_devices || requested.per_node > max_devices || requested.trainer() > max_devices)
     return setting_error(
         tree, "--actor-num-nodes",
-        fmt::format("or --actor-num-gpus-per-node is too large; accepted: at most {} GPUs in total", max_devices));
+        fmt::format("times `--actor-num-gpus-per-node` is too large; accepted: at most {} GPUs in total", max_devices));
   if (!engines && !requested.colocate)
     return setting_error(
         tree, engines_key,

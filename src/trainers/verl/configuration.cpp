@@ -132,8 +132,9 @@ base::Status read_verl_pools(VerlDraft& draft) {
     DOVETAIL_TRY(gpus, count_at(tree, "trainer.n_gpus_per_node"));
   }
   if (nodes > max_devices || gpus > max_devices || nodes * gpus > max_devices)
-    return setting_error(tree, "trainer.nnodes",
-                         fmt::format("is too large; accepted: at most {} GPUs in total", max_devices));
+    return setting_error(
+        tree, "trainer.nnodes",
+        fmt::format("times `trainer.n_gpus_per_node` is too large; accepted: at most {} GPUs in total", max_devices));
   draft.pool = static_cast<int>(nodes * gpus);
   draft.engines = draft.judges = draft.trainer();
   DOVETAIL_TRY(const std::string mode, text_at(tree, "trainer.v1.trainer_mode"));
