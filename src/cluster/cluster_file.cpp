@@ -61,8 +61,8 @@ Result<std::int64_t> read_memory(const Node& node, const std::string& what, Zero
   DOVETAIL_TRY(const std::int64_t bytes, base::read_bytes(node, what, zero));
   if (bytes > 0 && bytes < min_memory) {
     return node.error(fmt::format(
-        "{}: {} is less than 1MB; accepted: 1MB or more, such as `80GiB` (numbers without a unit are in bytes)", what,
-        node.describe()));
+        "{}: {} is less than 1MB; accepted: {}1MB or more, such as `80GiB` (numbers without a unit are in bytes)", what,
+        node.describe(), zero == Zero::accepted ? "0, or " : ""));
   }
   return bytes;
 }

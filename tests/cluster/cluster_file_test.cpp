@@ -251,7 +251,7 @@ TEST(ReadCluster, DetectsMissingUnits) {
             "job.yaml:4:22: `latency` of `network`: 5 is more than 1s; accepted: 1s or less, such as `5us` (numbers "
             "without a unit are in seconds)");
   EXPECT_EQ(line_error("host_memory: 2000"),
-            "job.yaml:4:16: `host_memory` of `cluster`: 2000 is less than 1MB; accepted: 1MB or more, such as "
+            "job.yaml:4:16: `host_memory` of `cluster`: 2000 is less than 1MB; accepted: 0, or 1MB or more, such as "
             "`80GiB` (numbers without a unit are in bytes)");
   EXPECT_EQ(gpu_error("{name: X, memory: 80}"),
             "job.yaml:1:62: `memory` of GPU `X`: 80 is less than 1MB; accepted: 1MB or more, such as `80GiB` "
