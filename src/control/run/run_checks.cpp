@@ -131,9 +131,9 @@ class ModelOpener {
     return Error{
         Failure::bad_input, path, 0, 0,
         fmt::format(
-            "the weights of {} do not match the job's model: they differ in {}; use `models: {{{}: {}}}` in the job",
-            base::quote(model.role), base::quote(differing), model.role,
-            fs::path(path).parent_path().filename().string())};
+            "the weights of {} do not match the job's model: they differ in {}; set the role's model in the job to the "
+            "folder of these weights: `models: {{{}: FOLDER}}`",
+            base::quote(model.role), base::quote(differing), model.role)};
   }
 
   const RunJob& run_;

@@ -208,7 +208,8 @@ TEST_F(RunChecks, WithoutWeightsModelsAreRandom) {
 TEST_F(RunChecks, RejectsWeightsOfAnotherModel) {
   EXPECT_THAT(fault("{actor: reward}"), AllOf(StartsWith(folder_.file("reward/config.json")),
                                               HasSubstr("the weights of `actor` do not match the job's model: they "
-                                                        "differ in `layers`; use `models: {actor: reward}`")));
+                                                        "differ in `layers`; set the role's model in the job to "
+                                                        "the folder of these weights: `models: {actor: FOLDER}`")));
   EXPECT_THAT(fault("{reward: none}"), HasSubstr(folder_.file("none/config.json") + ": cannot be read"));
   write_model("actor", 2, true, R"(, "hidden_act": "gelu")");
   EXPECT_THAT(fault("{actor: actor}"),
