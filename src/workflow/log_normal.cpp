@@ -182,7 +182,7 @@ std::optional<FigureFault> find_range_fault(const LengthFigures& figures) {
   if (!(*figures.at_cap >= 1e-9 && *figures.at_cap <= 1.0 - 1e-9))
     return FigureFault{
         "at_cap",
-        fmt::format("`at_cap` is {}; accepted: a fraction between 0 and 1, or no `at_cap` if no length reaches the cap",
+        fmt::format("`at_cap` is {}; accepted: from 1e-9 to 1 - 1e-9, or no `at_cap` if no length reaches the cap",
                     *figures.at_cap)};
   if (!figures.cap) return FigureFault{"at_cap", "`at_cap` needs `cap`; accepted: both or neither"};
   if (*figures.cap == 1)

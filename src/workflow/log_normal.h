@@ -18,7 +18,7 @@ struct LengthFigures {
   std::optional<double> mean = {};       ///< expected length
   std::optional<double> sigma = {};      ///< standard deviation of the logarithm of the uncut length, 0 to max_sigma
   std::optional<std::int64_t> cap = {};  ///< maximum length
-  std::optional<double> at_cap = {};     ///< fraction of the lengths at the cap; above 0, below 1, and needs `cap`
+  std::optional<double> at_cap = {};     ///< fraction of the lengths at the cap, from 1e-9 to 1 - 1e-9; needs `cap`
 };
 
 inline constexpr double max_sigma = 5.0;

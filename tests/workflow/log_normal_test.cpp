@@ -110,7 +110,7 @@ TEST(LogNormal, StatisticsOutOfRangeAreRejected) {
   EXPECT_EQ(fault_of({.p50 = 8, .sigma = 5.5}), "sigma: `sigma` is 5.5; accepted: a number from 0 to 5");
   EXPECT_EQ(fault_of({.p50 = 8, .sigma = NAN}), "sigma: `sigma` is nan; accepted: a number from 0 to 5");
   EXPECT_EQ(fault_of({.p50 = 8, .sigma = 1.0, .cap = 0}), "cap: `cap` is 0; accepted: a number from 1 to 16777216");
-  const std::string fraction = "; accepted: a fraction between 0 and 1, or no `at_cap` if no length reaches the cap";
+  const std::string fraction = "; accepted: from 1e-9 to 1 - 1e-9, or no `at_cap` if no length reaches the cap";
   EXPECT_EQ(fault_of({.p50 = 8, .cap = 9, .at_cap = 0.0}), "at_cap: `at_cap` is 0" + fraction);
   EXPECT_EQ(fault_of({.p50 = 8, .cap = 9, .at_cap = 1.0}), "at_cap: `at_cap` is 1" + fraction);
   EXPECT_EQ(fault_of({.p50 = 8, .at_cap = 0.1}), "at_cap: `at_cap` needs `cap`; accepted: both or neither");
