@@ -50,9 +50,9 @@ struct MeasuredComparison {
 inline constexpr double notable_difference = 0.1;
 inline constexpr double notable_share = 0.02;
 
-/// Compares a run with its prediction. Compares the tasks of a kind separately if the log times each of them (and, for
-/// training, no offload), otherwise together. Times of tasks that the job lacks go to only_measured. REQUIRES:
-/// `predicted` is the prediction for this job and the plan that the run used.
+/// Compares a run with its prediction. Compares the tasks of a kind separately if each of their logged times covers one
+/// task (and, for training, the log does not time offload), otherwise together. Times of tasks that the job lacks go to
+/// only_measured. REQUIRES: `predicted` is the prediction for this job and the plan that the run used.
 MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job,
                                     const planner::EstimatedPlan& predicted);
 

@@ -105,7 +105,7 @@ Result<BytePairs> BytePairs::parse(const Node& node) {
     const auto found = model.vocabulary_.find(unknown->text());
     if (!unknown->is_string() || found == model.vocabulary_.end())
       return unknown->error(
-          fmt::format("the unknown token is {}; accepted: a token of `vocab`, or null", unknown->describe()));
+          fmt::format("`unk_token` is {}; accepted: a token of `vocab`, or null", unknown->describe()));
     model.unknown_ = found->second;
   }
   return model;

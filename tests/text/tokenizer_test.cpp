@@ -145,7 +145,7 @@ TEST(Tokenizer, RejectsInvalidFiles) {
   EXPECT_THAT(error_with("/model/merges", R"(["b a"])"), HasSubstr("the result of this merge, `ba`, is not a token"));
   EXPECT_THAT(error_with("/model/merges", R"(["a b b"])"), HasSubstr("accepted: \"left right\" or"));
   EXPECT_THAT(error_with("/model/vocab/a", "-1"), HasSubstr("a token id must be an integer from 0"));
-  EXPECT_THAT(error_with("/model/unk_token", "\"c\""), HasSubstr("the unknown token is the string `c`"));
+  EXPECT_THAT(error_with("/model/unk_token", "\"c\""), HasSubstr("`unk_token` is the string `c`"));
   EXPECT_THAT(error_with("/added_tokens", R"([{"id": 9, "content": "x"}, {"id": 9, "content": "y"}])"),
               HasSubstr("has the id or the content of an earlier one"));
   EXPECT_THAT(error_with("/added_tokens", R"([{"id": 9, "content": ""}])"), HasSubstr("accepted: a non-empty string"));

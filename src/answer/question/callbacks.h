@@ -11,8 +11,8 @@
 
 namespace dovetail::answer {
 
-/// Field of a progress line. `text` starts with the separator from the previous field. If the line is too long, fields
-/// with higher ranks are dropped first.
+/// Field of a progress line. `text` includes the separator from its neighbor. If the line is too long, fields with
+/// higher ranks are dropped first.
 struct ProgressField {
   std::string text;
   int rank = 0;

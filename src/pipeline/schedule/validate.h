@@ -16,7 +16,7 @@ enum class Rule {
   wrong_duration,
   missing_op,
   overlap,         ///< two ops run on one device at the same time
-  precedence,      ///< an op starts before a predecessor ends or its transfer arrives
+  precedence,      ///< an op starts before time 0, or before a predecessor ends or its transfer arrives
   capacity,        ///< a device holds more than its capacity
   false_makespan,  ///< the claimed makespan is not the schedule's
   false_peak,      ///< the claimed peak activation is not the schedule's
