@@ -108,7 +108,8 @@ TEST(Fit, JobReportsPlansLengthsAndSmallestCluster) {
   EXPECT_THAT(result.out, ContainsRegex("\nlargest margin +[a-z-]+ +[0-9.]+ s "));
   EXPECT_THAT(result.out, ContainsRegex("\nas in the job +1.00 .* yes\n"));
   EXPECT_THAT(result.out, ContainsRegex("\n1024 tokens +[0-9.]+ .* yes\n"));
-  EXPECT_THAT(result.out, HasSubstr("\nSmallest cluster of this kind with a plan that fits: 1 node of 1 H100-80; "));
+  EXPECT_THAT(result.out,
+              HasSubstr("\nSmallest cluster of this kind with a plan that keeps the margin: 1 node of 1 H100-80; "));
 }
 
 TEST(Fit, JobThatDoesNotFitNamesASufficientCluster) {
@@ -119,8 +120,9 @@ TEST(Fit, JobThatDoesNotFitNamesASufficientCluster) {
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_THAT(result.out, HasSubstr("\nno plan fits"));
   EXPECT_THAT(result.out, ContainsRegex("GiB (more|in [a-z_]+:)"));
-  EXPECT_THAT(result.out,
-              ContainsRegex("\nSmallest cluster of this kind with a plan that fits: [2-9] nodes of 1 small; "));
+  EXPECT_THAT(
+      result.out,
+      ContainsRegex("\nSmallest cluster of this kind with a plan that keeps the margin: [2-9] nodes of 1 small; "));
   const json object = json::parse(run_program({"fit", job, "--json", "--chains", "2", "--iterations", "1000"}).out);
   EXPECT_FALSE(object["fits"].get<bool>());
   EXPECT_GT(object["smallest_cluster"]["nodes"].get<int>(), 1);

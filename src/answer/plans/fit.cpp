@@ -160,7 +160,7 @@ Sections lengths_text(const predict::Scenario& scenario, const std::vector<plann
     rows.push_back({row.length ? counted(*row.length, "token") : "as in the job", fmt::format("{:.2f}", row.factor),
                     seconds_text(row.iteration_seconds), gibibytes(row.margin), task_name(scenario, row.task),
                     std::string(short_name(row.fit))});
-  Sections text = "\nIf all responses had this length:\n";
+  Sections text = "\nFit by response length (a number of tokens: all responses have this length):\n";
   text += Table{{{"responses", Align::left},
                  {"x mean"},
                  {"iteration"},
@@ -204,14 +204,15 @@ Sections plans_table(const predict::Scenario& scenario, const planner::JobFit& f
 }
 
 Sections min_text(const predict::Scenario& scenario, const planner::JobFit& fit) {
-  if (!fit.smallest) return "\nNo plan that fits was found on any cluster of this kind.\n";
+  if (!fit.smallest) return "\nNo plan that keeps the margin was found on any cluster of this kind.\n";
   const planner::FittingCluster& smallest = *fit.smallest;
   const std::size_t task = planner::min_margin_task(smallest.ranked.estimate.memory);
   const TaskMemory& memory = fullest(smallest.ranked);
-  std::string text =
-      fmt::format("\nSmallest cluster of this kind with a plan that fits: {}; {} per iteration, {} of {} used in {}:\n",
-                  cluster_text(smallest.cluster), seconds_text(smallest.ranked.estimate.iteration_seconds),
-                  gibibytes(memory.needed()), gibibytes(memory.usable), task_name(scenario, task));
+  std::string text = fmt::format(
+      "\nSmallest cluster of this kind with a plan that keeps the margin: {}; {} per iteration, {} of {} used in "
+      "{}:\n",
+      cluster_text(smallest.cluster), seconds_text(smallest.ranked.estimate.iteration_seconds),
+      gibibytes(memory.needed()), gibibytes(memory.usable), task_name(scenario, task));
   plan::Job job = scenario.job;
   job.cluster = smallest.cluster;
   return text + tasks_table(job, smallest.ranked.plan);

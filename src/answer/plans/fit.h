@@ -56,7 +56,7 @@ std::string cluster_text(const cluster::Cluster& cluster);
 base::Result<FitAnswer> answer_to(const FitRequest& request, const Callbacks& callbacks);
 
 /// Memory of each task, the task that sets the limit, and the fit at longer responses. After a search, also the plans
-/// found and the smallest cluster on which a plan fits.
+/// found and the smallest cluster on which a plan keeps the margin.
 Sections sections(const FitAnswer& answer);
 /// A dovetail/fit@2 object.
 std::string to_json(const FitAnswer& answer);
