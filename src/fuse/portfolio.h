@@ -25,8 +25,8 @@ pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipelin
 
 /// Runs the constructions and the pattern (on a large problem, only until the time limit). Until a schedule meets the
 /// bounds, it continues with the exact search (if there are few ops) and the local search (docs/search.md). Returns the
-/// best by is_better among the schedules that keep the problem's layout. If options.robustness_percent is above 0, it
-/// returns the schedule that the search ranks best by that weight.
+/// best by is_better among the schedules that keep the problem's layout. If options.robustness_percent is above 0 and
+/// the local search ran, it returns the schedule that the search ranks best by that weight.
 Answer solve_auto(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse

@@ -38,7 +38,7 @@ std::optional<std::string> why_not_chimera(const Problem& problem) {
   auto mirrored = up.replicas[pipelines[1].replica.index()];
   std::reverse(mirrored.begin(), mirrored.end());
   if (down.replicas[pipelines[0].replica.index()] != mirrored)
-    return "the two pipelines do not run in opposite directions";
+    return "the second pipeline does not visit the devices of the first one in reverse order";
   if (!pipeline::on_distinct_devices(mirrored)) return "a device has several stages of the same pipeline";
   return std::nullopt;
 }

@@ -157,7 +157,7 @@ TEST(Chimera, ExplainsInapplicability) {
             "the two pipelines differ in more than their names and devices");
   EXPECT_EQ(why_not(solve_chimera, test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1),
                                                         test::chain_model("b", {0, 1}, 2, 1, 1)})),
-            "the two pipelines do not run in opposite directions");
+            "the second pipeline does not visit the devices of the first one in reverse order");
 }
 
 TEST(ZeroBubble, H1ClosedForm) {
