@@ -55,7 +55,7 @@ class MemoryWriter {
         lanes().size() > max_curves ? "band: minimum to maximum over every " + noun : "others faint";
     return text_element(frame_.left, frame_.top - 12, name, {13.5, "#111827", "start", true, false}) +
            text_element(frame_.left + 118, frame_.top - 12,
-                        fmt::format("fullest {}: {}; {}", noun, lanes()[picture_.summary.fullest_lane].name, others),
+                        fmt::format("highest peak: {}; {}", lanes()[picture_.summary.fullest_lane].name, others),
                         {12, "#6b7280", "start", false, false});
   }
 
