@@ -47,10 +47,12 @@ base::Error error_of(const MemoryAccount& account, const workflow::Workflow& wor
   using answer::gibibytes;
   const std::string when = account.iteration == 0 ? "while reading the models" : "in " + phase_text(account);
   const std::string predicted =
-      account.predicted ? fmt::format("; the plan predicts {}", gibibytes(*account.predicted)) : "";
+      account.predicted
+          ? fmt::format("; the plan predicts {} on the device with the highest peak", gibibytes(*account.predicted))
+          : "";
   return {base::Failure::io, "", 0, 0,
           fmt::format("out of memory {}: weights hold {}, gradients {}, the optimizer {}, the KV cache up to {}; the "
-                      "process peaked at {}{}; use {}",
+                      "process's host memory peaked at {}{}; use {}",
                       when, gibibytes(account.weights), gibibytes(account.gradients), gibibytes(account.optimizer),
                       gibibytes(account.cache), gibibytes(control::peak_resident_memory()), predicted,
                       advice_of(account, workflow))};
