@@ -21,7 +21,7 @@ namespace dovetail::trainers {
 
 /// Aspects in which an alternative may differ from the configuration. False: the aspect must stay the same.
 struct Allowed {
-  bool backend = false;  ///< the training backend, FSDP or Megatron
+  bool backend = false;  ///< the training backend, such as FSDP or Megatron
   bool mode = false;     ///< the pools: engines share the trainer's GPUs, or have a certain number of separate GPUs
 };
 
@@ -58,7 +58,7 @@ std::vector<Alternative> combined(const std::vector<Alternative>& backends, cons
 template <class ChangeOf>
 std::vector<Alternative> mode_alternatives(const AlternativesRequest& request, const ChangeOf& change_of);
 
-/// Returns the pools of the modes that mode_alternatives returns.
+/// Returns the pools of the other modes, even if modes are not allowed.
 std::vector<Pools> other_pools(const AlternativesRequest& request);
 /// Returns the name of a mode: "4 of 8 GPUs for engines".
 std::string pools_name(const cluster::Cluster& cluster, const Pools& pools);

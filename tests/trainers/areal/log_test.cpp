@@ -68,7 +68,7 @@ TEST(ArealLog, ReadsExcerptsWithoutHeadings) {
 TEST(ArealLog, ErrorsHavePlaces) {
   const std::string begin = "Train step 1/2 done.\nStats (1/1):\n";
   EXPECT_EQ(log_fault(begin + "\u2502 timeperf/rollout \u2502 1x \u2502\n", "run.log"),
-            "run.log:3:26: `timeperf/rollout` is `1x` at step 1; accepted: a number");
+            "run.log:3:26: `timeperf/rollout` is `1x` at step 1; accepted: a key and a number");
   EXPECT_THAT(log_fault(begin + "\u2502 timeperf/rollout \u2502\n", "run.log"),
               HasSubstr("has a key without a number"));
   EXPECT_THAT(log_fault("Train step x/2 done.\n", "run.log"), HasSubstr("run.log:1:12: the step is `x`"));
