@@ -52,8 +52,8 @@ struct MeasurementNames {
 
 /// Writes one row with the iteration and the phases that match phases of the plan and take at least 1 ms. Includes the
 /// mean response length if the log has one that differs from the job's by more than 5%, unless one of the default
-/// spreads (Spread) is impossible with it. The cap of these lengths is the larger of the job's cap and the longest
-/// logged response. Returns an Error without position if the log has no iteration time, or one below 1 ms.
+/// spreads (Spread) is impossible with it. The cap of these lengths is the longest response of the job or of
+/// the log, whichever is longer. Returns an Error without position if the log has no iteration time, or one below 1 ms.
 base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, const MeasuredRun& run,
                                               const MeasuredComparison& comparison, const plan::Job& job);
 base::Result<std::string> measurement_to_json(const MeasurementNames& names, const MeasuredRun& run,

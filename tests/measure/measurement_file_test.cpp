@@ -95,7 +95,7 @@ TEST(MeasurementFile, ErrorsHaveTheirLocation) {
 
 TEST(MeasurementFile, NeedsACountedRowAndOneGpuType) {
   const std::string only_with_caveats = test::file_of("{name: one, job: *job, plan: *plan, seconds: 30, doubtful: x}");
-  EXPECT_THAT(error_of(only_with_caveats), HasSubstr("all rows are excluded from the fit"));
+  EXPECT_THAT(error_of(only_with_caveats), HasSubstr("no row counts in the fit"));
   std::string other_gpu = test::file_of("{name: one, job: *job, plan: *plan, seconds: 30}", "H200");
   EXPECT_EQ(error_of(other_gpu), "");
   other_gpu += "  - {name: two, plan: *plan, seconds: 30, job: " + test::job_text("H100") + "}\n";
