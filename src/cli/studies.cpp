@@ -42,7 +42,7 @@ base::Result<std::string> content_of(const answer::SweepAnswer& answer, StudyFor
   if (format == StudyFormat::csv) return to_csv(answer);
   const auto has_place = [](const study::SweepPoint& point) { return point.value && point.figures; };
   if (std::none_of(answer.sweep.points.begin(), answer.sweep.points.end(), has_place))
-    return base::Error{base::Failure::infeasible, path, 0, 0, "nothing to draw: no value has a plan"};
+    return base::Error{base::Failure::infeasible, path, 0, 0, "nothing to draw: no value has a prediction"};
   return report::render_curve_svg(report::sweep_picture(answer.sweep, title_of(answer)));
 }
 
