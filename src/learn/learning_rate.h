@@ -19,7 +19,8 @@ constexpr auto names_of(RateShape) {
 
 /// Returns the fraction of the full learning rate at optimizer step `step` (from 0) of `steps`. The first `warmup` = w
 /// steps have 1 / (w + 1), 2 / (w + 1), ..., so that no warm-up step has a rate of 0. Afterwards `constant` stays at 1;
-/// the other shapes fall to `minimum` at the last step, linearly or along half a cosine wave.
+/// the other shapes fall from 1 to `minimum` at the last step, linearly or along half a cosine wave. If only one step
+/// follows the warm-up, that step has 1.
 inline double rate_part(RateShape shape, std::int64_t warmup, double minimum, std::int64_t step, std::int64_t steps) {
   if (step < warmup) return static_cast<double>(step + 1) / static_cast<double>(warmup + 1);
   if (shape == RateShape::constant) return 1;

@@ -136,7 +136,7 @@ inline std::int64_t shard_ranks(std::int64_t ranks, int group) {
   return group > 0 && group < ranks && ranks % group == 0 ? group : ranks;
 }
 
-/// Returns the same for the data-parallel and context-parallel ranks of a layout.
+/// Returns shard_ranks() of all data-parallel and context-parallel ranks of a layout.
 inline int shard_ranks(const Layout& layout, int group) {
   return static_cast<int>(shard_ranks(std::int64_t{layout.data} * layout.context, group));
 }
