@@ -9,8 +9,8 @@
 
 namespace dovetail::cost {
 
-/// The devices of a mesh. If nodes differ, `gpu` has the lowest peak FLOP/s, usable memory, memory bandwidth and host
-/// bandwidth of all nodes, because all devices wait for the slowest.
+/// The devices of a mesh. If its nodes differ, `gpu` has the lowest peak FLOP/s, memory bandwidth and host bandwidth of
+/// them, because all devices wait for the slowest, and the lowest usable memory.
 struct Machine {
   cluster::Gpu gpu;
   cluster::Links links;
