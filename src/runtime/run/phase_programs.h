@@ -70,7 +70,8 @@ class PhasePrograms {
 class MeasuredPhases {
  public:
   /// Adds the op times of one run of the phase that trains `tasks`. Each rank's times are on its own clock. `phase`
-  /// must contain the programs of all ranks, and must outlive this object or the next add() for the same tasks.
+  /// must contain the programs of all ranks. It must stay valid until the next add() for the same tasks, or as long as
+  /// this object.
   void add(const std::vector<std::size_t>& tasks, const PhaseProgram& phase, execute::ReplayTimes times);
 
   /// Returns each op's median time over the latest runs; empty for a phase without runs.
