@@ -66,8 +66,8 @@ struct Gain {
 };
 
 /// Returns the gain over the trainer's configuration if the answer has one. Otherwise returns the gain over the fastest
-/// other ranked plan whose placement is one of planner::named_placements. In the second case, nullopt if no such plan
-/// exists or if faster_plan() finds a plan.
+/// other ranked plan whose placement is one of planner::named_placements. In the second case, nullopt if there is no
+/// such plan or no ranking, or if faster_plan() finds a plan.
 std::optional<Gain> gain_of(const answer::SimulationAnswer& simulated);
 
 /// Returns the fastest ranked plan if the analytical model predicts that it takes more than 0.05% less time than the
