@@ -57,8 +57,8 @@ class LineFile {
   /// Opens or creates the file. Returns a Failure::io Error if that fails.
   static Result<LineFile> open(const std::string& path);
 
-  /// Appends complete lines or records. If not all bytes can be written, tries to truncate the file to its previous size
-  /// and returns a Failure::io Error.
+  /// Appends complete lines or records. If not all bytes can be written, tries to truncate the file to its previous
+  /// size and returns a Failure::io Error.
   Status append(std::string_view bytes);
   /// Flushes appended bytes to disk.
   Status flush();

@@ -279,8 +279,7 @@ Result<Measurements> parse_measurements(std::string_view content, const std::str
   }
   const auto counts = [](const Measurement& row) { return row.weight > 0; };
   if (std::none_of(measurements.rows.begin(), measurements.rows.end(), counts))
-    return rows.error(
-        "no row counts in the fit; at least one row must have a positive weight and not be doubtful");
+    return rows.error("no row counts in the fit; at least one row must have a positive weight and not be doubtful");
   measurements.start.name = measurements.name;
   return measurements;
 }

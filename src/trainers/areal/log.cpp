@@ -90,8 +90,8 @@ struct ArealLines {
       // A table without heading may come from another program.
       if (table != Table::headed && !number.well_formed) continue;
       if (key.text.empty() || !number.well_formed)
-        return line.error(value.at, fmt::format("{} is {} at step {}; accepted: a key and a number", base::quote(key.text),
-                                                base::quote(value.text), *step));
+        return line.error(value.at, fmt::format("{} is {} at step {}; accepted: a key and a number",
+                                                base::quote(key.text), base::quote(value.text), *step));
       if (number.value)
         log.add(std::string(key.text), *line.path, {*step, *number.value, line.line, line.columns[key.at]});
       else
