@@ -33,7 +33,7 @@ TEST(Fit, NamesTheTaskThatSetsTheLimit) {
   EXPECT_THAT(result.out,
               ContainsRegex("\nactor_generate +0 +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +yes\n"));
   EXPECT_THAT(result.out,
-              ContainsRegex("\nactor_[a-z]+ sets the limit, on device 0:\npart +memory +share of device\n"));
+              ContainsRegex("\nactor_[a-z]+ sets the limit, on device 0:\npart +memory +share of usable\n"));
 }
 
 TEST(Fit, PlanThatDoesNotFitReportsMissingMemory) {

@@ -23,7 +23,7 @@ auto options_of(const T*) {
   return options<T>(
       option("FILE", &T::measurements, File{}, "measurement file (dovetail/measurement@1), or '-' for stdin"),
       option("evaluations", &T::evaluations, Count{10, 1'000'000},
-             "max evaluations of the fit's objective, per start (default {})"),
+             "evaluations of the fit's objective, per start (default {})"),
       option("restarts", &T::restarts, Count{0, 1000}, "additional starts of each fit (default {})"),
       option("seed", &T::seed, Count{0, 1'000'000'000}, "seed of the additional starts (default {})"));
 }

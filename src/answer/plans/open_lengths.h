@@ -46,7 +46,8 @@ struct OpenLengths {
 /// Predicts the plan at each of assumed_shares and at the cap. The caller fills in the best plans found at each share.
 OpenLengths plan_at_shares(const predict::Scenario& scenario, const plan::Plan& plan);
 
-/// Table of the iteration times at each share, and whether the choice of the plan depends on the lengths.
+/// Table of the iteration times at each share. If plans were searched, also whether the choice of the plan depends on
+/// the lengths.
 Sections open_lengths_sections(const OpenLengths& lengths);
 Json open_lengths_json(const OpenLengths& lengths);
 

@@ -95,7 +95,7 @@ Table parts_table(const workflow::Workflow& workflow, const predict::TaskMemory&
   for (const predict::MemoryPart& part : memory.parts)
     rows.push_back({name_of(part, workflow), gibibytes(part.bytes),
                     percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
-  return {{{"part", Align::left}, {"memory"}, {"share of device"}}, rows};
+  return {{{"part", Align::left}, {"memory"}, {"share of usable"}}, rows};
 }
 
 std::string cut_short_text(const planner::Ranking& ranking) {

@@ -47,7 +47,7 @@ Table tasks_table(const plan::Job& job, const plan::Plan& plan);
 /// Returns a table of the memory of a task on the device that `memory` describes, by part.
 Table parts_table(const workflow::Workflow& workflow, const predict::TaskMemory& memory);
 
-/// Returns a sentence which says that the search was cut short, and why; empty if it was not.
+/// Returns a line which says why the search was cut short; empty if it was not.
 std::string cut_short_text(const planner::Ranking& ranking);
 
 }  // namespace dovetail::answer

@@ -24,8 +24,8 @@ struct RankingRequest {
   int simulated = default_simulated;
   PlanSearchOptions search = {};
   std::vector<std::string> allowed = {};  ///< settings of a trainer's configuration that may change, see allowed_of
-  /// Number of the alternative to report on, from 1. 0: the fastest if it is over 2% faster than the unchanged
-  /// configuration, otherwise the unchanged configuration.
+  /// Number of the alternative to report on, from 1. 0: the fastest, but the unchanged configuration if that has a plan
+  /// and no alternative is over 2% faster.
   int alternative = 0;
   /// Processes that share the search, or null. All must make the same request, and all get the same answer.
   const parallel::Exchange* exchange = nullptr;
@@ -34,25 +34,26 @@ struct RankingRequest {
 };
 template <std::same_as<RankingRequest> T>
 auto options_of(const T*) {
-  return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
-                    option("placement", &T::placements, String{"PLACEMENT"},
-                           "plan family, such as co-located (repeatable; default: the job's or all)"),
-                    option("top", &T::shown, Count{1, 1000}, "max number of plans to show (default {})"),
-                    option("simulate", &T::simulated, Count{0, 1000},
-                           "number of tied plans to simulate and rank by simulated time (default {})"),
-                    group(&T::search),
-                    option("allow", &T::allowed, String{"WHAT"},
-                           "also try another backend, mode (GPU sharing) or both (backend,mode)"),
-                    option("way", &T::alternative, Count{0, 1000},
-                           "number of the --allow variant to report on (default {}: fastest)"),
-                    unlisted(&T::exchange), unlisted(&T::on_better));
+  return options<T>(
+      option("JOB", &T::job, JobFile{}, job_file_help),
+      option("placement", &T::placements, String{"PLACEMENT"},
+             "plan family, such as co-located (repeatable; default: the job's or all)"),
+      option("top", &T::shown, Count{1, 1000}, "max plans to show, but at least one per placement (default {})"),
+      option("simulate", &T::simulated, Count{0, 1000},
+             "number of tied plans to simulate and rank by simulated time (default {})"),
+      group(&T::search),
+      option("allow", &T::allowed, String{"WHAT"},
+             "also try another backend, mode (GPU sharing) or both (backend,mode)"),
+      option("way", &T::alternative, Count{0, 1000},
+             "number of the --allow variant to report on (default {}: fastest)"),
+      unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
 /// Result for one alternative.
 struct TriedAlternative {
   std::string name;               ///< "as configured", "megatron, 4 of 8 GPUs for engines"
   std::optional<double> seconds;  ///< iteration time of its first plan; nullopt if it has no plan
-  std::string rejection;          ///< why it has no plan
+  std::string rejection;          ///< why it has no plan; empty if it has one, or if the search ended before
 };
 
 struct RankingAnswer {
@@ -62,7 +63,8 @@ struct RankingAnswer {
   bool all_inputs_tried = false;     ///< the search for flips tried all inputs; false: it was stopped early
   bool too_many_samples = false;     ///< simulation was requested, but an iteration has too many samples
   Outcome outcome = Outcome::done;
-  /// Set if response lengths are unknown: the first plan at other lengths, and the best plans found there.
+  /// Set if response lengths are unknown and a plan was found: this plan at other lengths, and the best plans found
+  /// there.
   std::optional<OpenLengths> open_lengths = std::nullopt;
   std::vector<TriedAlternative> alternatives = {};  ///< empty unless the request allows changes
   std::size_t chosen_alternative = 0;               ///< index of the alternative that the answer refers to

@@ -129,7 +129,7 @@ base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<s
   if (*format == ScheduleFormat::chrome || *format == ScheduleFormat::svg)
     return base::bad_input(fmt::format("{} files can be written, but not read; accepted: json, trace, csv", *name));
   if (*format == ScheduleFormat::programs)
-    return base::bad_input("programs are read from a folder, without a format; accepted: json, trace, csv");
+    return base::bad_input("programs are read from their folder, without this option; accepted: json, trace, csv");
   // Both kinds of CSV are read by the same parser.
   return *format == ScheduleFormat::csv_comms ? ScheduleFormat::csv : format;
 }

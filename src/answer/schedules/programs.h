@@ -12,8 +12,8 @@
 
 namespace dovetail::answer {
 
-/// Returns the programs of a schedule, with one rank per device. pipeline::check finds no fault in them.
-/// REQUIRES: the schedule is valid.
+/// Returns the programs of a schedule, with one rank per device. pipeline::check finds no fault in them. Errors: those
+/// of pipeline::compile. REQUIRES: the schedule is valid.
 base::Result<std::vector<pipeline::Program>> programs_of(const pipeline::Schedule& schedule);
 
 /// Reads the programs in a folder and checks them with pipeline::check for each kind of message delivery. Errors: a

@@ -65,7 +65,8 @@ std::string nearest_text(const planner::NearestPlan& nearest, const predict::Sce
   if (nearest.fit == predict::Fit::tight)
     return fmt::format("no plan keeps the required margin of {}; the closest one found is tight: short by {} in {}",
                        margin_text(scenario), missing, task);
-  return fmt::format("no plan fits; the closest one found is short by {} in {}", missing, task);
+  return fmt::format("no plan fits; the closest one found is short by {} in {}, including the required margin", missing,
+                     task);
 }
 
 std::string profile_text(const plan::Job& job, const std::string& profile,

@@ -20,7 +20,7 @@ std::string margin_text(const predict::Scenario& scenario);
 std::string assumptions_text(const predict::Scenario& scenario);
 
 /// Describes the closest plan of a job for which no plan fits, or for which no plan keeps the required margin: "no plan
-/// fits; the closest one found is short by 1.00 GiB in actor_train".
+/// fits; the closest one found is short by 1.00 GiB in actor_train, including the required margin".
 std::string nearest_text(const planner::NearestPlan& nearest, const predict::Scenario& scenario);
 
 /// Returns a line with the name of the layer profile, and the tasks grouped by the source of their times; empty if

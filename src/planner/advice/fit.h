@@ -29,7 +29,7 @@ struct GrownLengths {
 std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Returns the plan with the most memory left among those that coordinate descent finds from the requested placements,
-/// or from all named ones if the search is requested. nullopt if none fits.
+/// or from all named ones if the search, or no placement, is requested. nullopt if none fits.
 std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, const RankOptions& options);
 
 /// A cluster like the job's, of any size, with a plan that fits on it.

@@ -46,7 +46,7 @@ struct RankOptions {
   OptionSet option_set = OptionSet::all;
   /// Placements to consider. Empty: all. The search runs only if `searched` is included.
   std::vector<Placement> placements;
-  std::size_t shown = 8;  ///< maximum number of plans in the result
+  std::size_t shown = 8;  ///< maximum number of plans in the result, but at least one per placement
   /// Maximum number of plans to simulate and sort by simulated time. Only plans within the model's error of the fastest
   /// are simulated.
   std::size_t simulated = 0;
