@@ -82,7 +82,7 @@ base::Result<const planner::RankedPlan*> picked_plan(const planner::Ranking& ran
   const std::size_t count = ranking.plans.size();
   if (static_cast<std::size_t>(number) > count)
     return base::bad_input(
-        fmt::format("--pick must be from 1 to {1}, the number of plans found; got {0}", number, count));
+        fmt::format("--pick must be from 1 to {1}, the number of plans in the ranking; got {0}", number, count));
   return &ranking.plans[static_cast<std::size_t>(number) - 1];
 }
 

@@ -126,7 +126,8 @@ TEST(Plan, WritesThePickedPlan) {
   };
   const ProgramResult beyond = picked("100");
   EXPECT_EQ(beyond.exit_code, 2);
-  EXPECT_THAT(beyond.err, ContainsRegex("--pick must be from 1 to [0-9]+, the number of plans found; got 100"));
+  EXPECT_THAT(beyond.err,
+              ContainsRegex("--pick must be from 1 to [0-9]+, the number of plans in the ranking; got 100"));
   EXPECT_FALSE(std::filesystem::exists(second));
   ASSERT_EQ(picked("2").exit_code, 0);
   const json ranking = json::parse(run_program({"plan", job, "--iterations", "500", "--chains", "2", "--json"}).out);
