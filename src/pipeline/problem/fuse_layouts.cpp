@@ -156,8 +156,9 @@ Status check_layout(const ModelLayout& layout) {
   for (std::size_t stage = 0; stage < stages; ++stage)
     for (const Ticks time : {layout.forward[stage], layout.backward[stage]})
       if (time < Ticks(1) || time > Ticks(base::max_time))
-        return base::bad_input(fmt::format("forward and backward of stage {} of {} must be from 1 to {} ticks", stage,
-                                           layout.name, base::max_time));
+        return base::bad_input(
+            fmt::format("forward and backward of stage {} of {} must be above 0 and at most {} ticks or ns", stage,
+                        layout.name, base::max_time));
   return {};
 }
 
@@ -205,8 +206,8 @@ void add_remarks(const ModelLayout& first, const ModelLayout& second, FusedLayou
   if (fused.merged_stages > 1)
     fused.notes.push_back(
         fmt::format("each stage of {} in this problem merges {} consecutive stages of the model: within a merged op, "
-                    "each of these is busy 1/{} of the time",
-                    fused.merged_model == 0 ? first.name : second.name, fused.merged_stages, fused.merged_stages));
+                    "only one of these is busy at a time",
+                    fused.merged_model == 0 ? first.name : second.name, fused.merged_stages));
   fused.notes.push_back(fmt::format("{} of {} and {} of {} are fused on {} of {} each",
                                     plural(fused.copies[0], "pipeline"), first.name,
                                     plural(fused.copies[1], "pipeline"), second.name,
