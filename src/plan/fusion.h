@@ -26,7 +26,7 @@ struct Fusion {
   /// generated, these samples move to a few instances. The infer tasks of generation_stage() then start on the devices
   /// of the other instances. nullopt: inference waits for all of generation.
   std::optional<double> threshold = std::nullopt;
-  /// Intra-stage fusion (section 5): these two train tasks share one schedule. nullopt: they run one after the other.
+  /// Intra-stage fusion (section 5): these two train tasks share one schedule. nullopt: no train tasks do.
   std::optional<TrainPair> training = std::nullopt;
 
   bool any() const { return threshold || training; }

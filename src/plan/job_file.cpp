@@ -37,7 +37,7 @@ using base::Status;
 constexpr double max_percent = 90;
 constexpr std::int64_t min_amount = 1'000'000;  // smaller numbers are probably percentages without their sign
 constexpr std::string_view accepted_margin =
-    "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount of at least `1MB`";
+    "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount: `0`, or at least `1MB`";
 
 base::Result<MinMargin> read_share(const base::Node& node) {
   std::string_view number = node.text();

@@ -322,7 +322,7 @@ TEST(ParseJob, ReportsMistakesInTheTopLevel) {
   EXPECT_EQ(error_of(sound + "software: {prefetch: always}"),
             "job.yaml:4:22: `prefetch` is the string `always`; accepted: true or false");
   const std::string accepted =
-      "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount of at least `1MB`";
+      "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount: `0`, or at least `1MB`";
   EXPECT_EQ(error_of(sound + "limits: {margin: 91%}"), "job.yaml:4:18: `margin` is the string `91%`; " + accepted);
   EXPECT_EQ(error_of(sound + "limits: {margin: 0.05}"), "job.yaml:4:18: `margin` is 0.05; " + accepted);
   EXPECT_EQ(error_of(sound + "limits: {margin: -1GiB}"), "job.yaml:4:18: `margin` is the string `-1GiB`; " + accepted);
