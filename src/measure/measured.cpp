@@ -380,7 +380,7 @@ LengthsOfLog lengths_of_log(const LoggedLengths& logged, std::int64_t cap, std::
   figures.sigma = workflow::default_sigma;
   if (!workflow::find_fault(figures))
     return {figures, rounded_mean,
-            fmt::format("the log does not record the spread: assuming sigma {}", workflow::default_sigma)};
+            fmt::format("the log does not determine the spread: assuming sigma {}", workflow::default_sigma)};
   return {std::nullopt, rounded_mean,
           "no spread matches the mean and the cap: assuming that all lengths equal the mean"};
 }

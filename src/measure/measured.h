@@ -117,7 +117,8 @@ std::optional<LoggedLengths> logged_responses(const MeasuredRun& run);
 std::optional<LoggedLengths> logged_prompts(const MeasuredRun& run);
 
 /// Log-normal lengths with the logged mean, cut at `cap`. The spread reproduces the logged fraction at the cap,
-/// otherwise the logged maximum of `draws` lengths. Without either, it is workflow::default_sigma.
+/// otherwise the logged maximum of `draws` lengths. If neither is logged or can be reproduced, it is
+/// workflow::default_sigma.
 struct LengthsOfLog {
   std::optional<workflow::LengthFigures> figures;  ///< nullopt: no spread fits, so all lengths equal the mean
   std::int64_t mean = 1;                           ///< tokens, rounded

@@ -327,7 +327,7 @@ TEST(MeasuredLengths, RoundedFractionMeansAtLeastOne) {
 TEST(MeasuredLengths, MissingSpreadUsesTheDefault) {
   const LengthsOfLog lengths = lengths_of_log({.mean = 300}, 2048, 512);
   EXPECT_EQ(lengths.figures->sigma, workflow::default_sigma);
-  EXPECT_NE(lengths.spread.find("the log does not record the spread"), std::string::npos);
+  EXPECT_NE(lengths.spread.find("the log does not determine the spread"), std::string::npos);
 }
 
 RC_GTEST_PROP(MeasuredLengths, AnyFiguresMakeLengthsWithTheirMean, ()) {
