@@ -81,8 +81,9 @@ struct NemoRlLines {
     if (seconds) number.remove_suffix(1);
     const auto value = logged_number(number);
     if (!value || seconds == length)
-      return line.error(begin, fmt::format("{} is {} at step {}; accepted: {}", base::quote(name), base::quote(number),
-                                           *step, length ? "a number" : "seconds, such as 12.50s"));
+      return line.error(begin, fmt::format("{} is {} at step {}; accepted: {}", base::quote(name),
+                                           base::quote(text.substr(begin, number.size() + (seconds ? 1 : 0))), *step,
+                                           length ? "a number" : "seconds, such as 12.50s"));
     const std::string key = length                      ? "train/mean_gen_tokens_per_sample"
                             : name == "Total step time" ? "timing/train/total_step_time"
                                                         : "timing/train/" + std::string(name);

@@ -61,7 +61,7 @@ TEST(NemoRlLog, NumbersTheStepsOfExcerpts) {
 TEST(NemoRlLog, ErrorsHavePlaces) {
   const std::string begin = "= Step 4/9 =\nTiming:\n";
   EXPECT_EQ(log_fault(begin + "  \u2022 generation: 5.x0s (5%)\n", "run.log"),
-            "run.log:3:19: `generation` is `5.x0` at step 4; accepted: seconds, such as 12.50s");
+            "run.log:3:19: `generation` is `5.x0s` at step 4; accepted: seconds, such as 12.50s");
   EXPECT_THAT(log_fault(begin + "  \u2022 generation: 5.0\n", "run.log"), HasSubstr("run.log:3:19: "));
   EXPECT_THAT(log_fault("= Step x/9 =\n", "run.log"), HasSubstr("run.log:1:8: the step is `x`"));
 }
