@@ -63,7 +63,7 @@ class Quantity {
   std::int64_t count_ = 0;
 };
 
-using Ticks = Quantity<struct TimeTag>;     ///< time: ticks, or nanoseconds if the file names a unit
+using Ticks = Quantity<struct TimeTag>;     ///< time: ticks, or nanoseconds if the file's unit is not tick
 using Memory = Quantity<struct MemoryTag>;  ///< memory: millionths of the file's unit of activation
 
 /// Unit of the times in a file. All except `tick` are stored as integer nanoseconds.
@@ -79,7 +79,7 @@ std::int64_t ticks_per(TimeUnit unit);
 /// Treatment of digits below the stored resolution: rounded half up (problems) or rejected (schedules).
 enum class ExcessDigits { round_half_up, refuse };
 
-/// Maximum time accepted in a file, in ticks or ns: 10^15 (11 days, if they are ns).
+/// Maximum time accepted in a file, in ticks or ns: 10^15 (11 days in ns).
 inline constexpr std::int64_t max_time = 1'000'000'000'000'000;
 /// Maximum amount of memory accepted in a file, in millionths: 10^18 (a terabyte if the unit is a byte).
 inline constexpr std::int64_t max_memory = 1'000'000'000'000'000'000;

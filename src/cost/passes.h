@@ -45,7 +45,7 @@ PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, con
 /// - 2.5 times the attention: flash attention recomputes one of its five products (arXiv 2205.14135).
 /// - The same collectives. With sequence parallelism, each all-gather is repeated (arXiv 2205.05198, section 4.2.2).
 /// - With full recomputation, another forward. With recomputation of experts, another forward of their networks.
-/// - If the loss stored no logits (ModelFacts::head_again), another forward of the head.
+/// - If the loss stored no logits (ModelFacts::head_again) and recomputation is not full, another forward of the head.
 ///
 /// Measured layers replace compute and launch, as in the forward. With full recomputation, this requires measurements
 /// of both passes.

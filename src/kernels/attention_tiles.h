@@ -1,5 +1,6 @@
-// Building blocks of both attention kernels: products of small matrices, accumulated in tiles of registers, and a
-// running softmax over tiles of scores. Both kernels are built from these, so they compute the same bits.
+// Building blocks of the attention kernels for whole sequences and for cached keys: products of small matrices,
+// accumulated in tiles of registers, and a running softmax over tiles of scores. Both kernels are built from these, so
+// they compute the same bits.
 #pragma once
 
 #include <algorithm>
@@ -99,7 +100,8 @@ template <int bytes, class Number>
 inline constexpr std::int64_t key_tile = 64;
 
 /// Adds a tile of scores to a running softmax (Milakov and Gimelshein 2018, arXiv 1805.02867). Replaces the first
-/// `visible` scores by exp(score - max) and the others, up to `columns`, by 0. `columns` is a multiple of max_lanes.
+/// `visible` scores by exp(score - max), with the updated `max`, and the others, up to `columns`, by 0. `columns` is a
+/// multiple of max_lanes.
 ///
 /// `max` is the maximum score so far (initially -infinity), `sum` the sum of the exponentials (initially 0), and `out`,
 /// [width], the sum of the values weighted by the exponentials. Updates `max` and `sum` for this tile. If the maximum

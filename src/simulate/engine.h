@@ -51,8 +51,8 @@ struct ActivityRun {
   base::Ticks end;
   std::vector<base::Ticks> arrivals = {};  ///< [transfer of the item] time of its arrival
 
-  /// The activity whose end or early result let this one begin: iteration * items + item. `no_activity` if it began at
-  /// time 0. Of several candidates, a predecessor takes precedence, then the lowest-numbered previous holder of its
+  /// The activity whose end or early result let this one begin: iteration * items + item. `no_activity` if it waited
+  /// for none. Of several candidates, a predecessor takes precedence, then the lowest-numbered previous holder of its
   /// devices, then the activity that ended last and so admitted the iteration. If the predecessor's edge is early, the
   /// predecessor has not ended.
   std::size_t critical_predecessor = no_activity;

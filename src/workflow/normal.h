@@ -18,8 +18,8 @@ inline constexpr double no_probability_before = -37.0;
 /// Returns the standard normal density at z, within a relative 1e-12. REQUIRES: |z| <= -no_probability_before.
 double normal_density(double z);
 
-/// Returns the probability that a standard normal variable is at most z. The absolute error is at most 1e-14. From
-/// no_probability_before to -1, the relative error is at most 1e-10.
+/// Returns the probability that a standard normal variable is at most z. The absolute error is at most 1e-14. Above
+/// no_probability_before and up to -1, the relative error is at most 1e-10.
 double normal_cumulative(double z);
 
 /// Returns Mills' ratio (1 - normal_cumulative(x)) / normal_density(x), within a relative 1e-10. The result is correct
