@@ -291,8 +291,8 @@ base::Result<Reading> read_configuration(const ConfigurationFile& file, const st
     return base::Error{
         base::Failure::bad_input, file.name, 0, 0,
         fmt::format(
-            "not a configuration of a supported trainer{}; accepted: configurations of {}, and launch scripts of "
-            "{}",
+            "not a configuration of a supported trainer{}; accepted: configurations of {}, launch scripts of {}, and "
+            "logs with either",
             remark_on(file.content), names_of_configurations(), names_of_trainers())};
   }
   if ((*found)->of_configuration == nullptr)

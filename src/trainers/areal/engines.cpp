@@ -127,7 +127,8 @@ base::Result<ArealAllocation> read_allocation(AllocationText& text) {
   DOVETAIL_CHECK(read_name(text, read));
   const bool named = !read.backend.empty() || !read.name.empty();
   if (named && !text.takes(":") && !(text.old && text.takes("."))) return text.fault("`:` is missing");
-  if (read.backend.empty() && !text.old) return text.fault("the backend is missing or unknown");
+  if (read.backend.empty() && !text.old)
+    return text.fault("the backend is missing, or not sglang, vllm, fsdp, megatron or archon");
   const std::string_view rest = std::string_view(text.text).substr(text.at);
   if (!read.generates() && (rest.starts_with("(") || rest.starts_with("attn"))) {
     DOVETAIL_CHECK(read_folded(text, read));
@@ -184,7 +185,7 @@ base::Result<std::string> target_of(const syntax::SettingTree& tree, const Areal
     return setting_error(
         tree, target_key,
         fmt::format("is {}, which AReaL rejects: no engine of that name is created before {}; {}", base::quote(*target),
-                    engine.role, roles.empty() ? "set type: separation" : "accepted: " + roles));
+                    engine.role, roles.empty() ? "set `type: separation`" : "accepted: " + roles));
   }
   // Workers are shared one to one. A generation engine has one per instance, and a training engine one per GPU.
   const auto workers = [](const ArealEngine& each) {
@@ -281,7 +282,7 @@ base::Result<ArealMode> parse_areal_mode(std::string_view content) {
   if (!rollout || !actor) return text.fault(rollout ? "no engine trains" : "no engine generates");
   if (colocated && rollout->devices() != actor->devices())
     return text.fault(
-        fmt::format("generation uses {} GPUs, but training uses {}", rollout->devices(), actor->devices()));
+        fmt::format("generation and training share GPUs, but use {} and {}", rollout->devices(), actor->devices()));
   return ArealMode{.rollout = *std::move(rollout), .actor = *std::move(actor), .colocated = colocated};
 }
 

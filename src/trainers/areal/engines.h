@@ -37,7 +37,7 @@ struct ArealAllocation {
   bool operator==(const ArealAllocation&) const = default;
 };
 
-/// Parses the allocation string of one engine. Returns an Error without location ("..., which AReaL rejects; accepted:
+/// Parses the allocation string of one engine. Returns an Error without location ("... (character N); accepted:
 /// ...") if the backend is missing or does not support a degree, or if the string describes several engines. Also
 /// returns an Error if the expert degrees do not divide the GPUs, or if attention and experts use different numbers of
 /// GPUs.

@@ -43,7 +43,8 @@ base::Status check_given_models(const ImportOptions& options) {
   for (const std::string& given : options.models)
     if (!given.starts_with("actor=") && !given.starts_with("critic=") && !given.starts_with("reward="))
       return base::bad_input(fmt::format(
-          "--model {} names no known role; accepted: actor=NAME, critic=NAME, reward=NAME", base::quote(given)));
+          "--model {} names no known role; accepted: actor, critic or reward, as in actor=NAME or actor=FOLDER",
+          base::quote(given)));
   return {};
 }
 
@@ -147,7 +148,8 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
   std::int64_t requested = 0;
   for (const std::int64_t count : counts) {
     if (count < 1 || count > max_devices - requested)
-      return base::bad_input(fmt::format("the roles use too many GPUs; accepted: at most {} in total", max_devices));
+      return base::bad_input(
+          fmt::format("a role uses no GPUs, or all roles use too many; accepted: 1 to {} in total", max_devices));
     requested += count;
   }
   const std::int64_t node =

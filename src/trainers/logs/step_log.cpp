@@ -232,11 +232,11 @@ class TableReader {
   Status add_history(const Node& history) {
     if (!history.is_list())
       return history.error(
-          fmt::format("the history is {}; accepted: a list with one object per step", history.describe()));
+          fmt::format("`log_history` is {}; accepted: a list with one object per step", history.describe()));
     for (std::size_t index = 0; index < history.size(); ++index) {
       const Node entry = history.item(index);
       if (!entry.is_map())
-        return entry.error(fmt::format("a step of the history is {}; accepted: an object", entry.describe()));
+        return entry.error(fmt::format("an entry of `log_history` is {}; accepted: an object", entry.describe()));
       std::vector<Leaf> leaves;
       add_leaves(entry, "", leaves);
       auto step = static_cast<std::int64_t>(index);

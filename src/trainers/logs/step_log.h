@@ -24,7 +24,7 @@ struct LogFile {
 struct LoggedValue {
   std::int64_t step = 0;
   double value = 0;
-  int line = 0;  ///< line in the file; 0: in a binary file
+  int line = 0;  ///< line in the file
   int column = 0;
 };
 

@@ -205,8 +205,10 @@ base::Result<VerlSettings> settings_of_launch(const syntax::Launch& launch, cons
   const std::string name = launch.entry.is_module ? launch.entry.name : syntax::name_of(launch.entry.name, ".py");
   if (name != "verl.trainer.main_ppo" && name != "verl.trainer.main_ppo_v0" && name != "main_ppo" &&
       name != "main_ppo_v0")
-    return place_error(sources, launch.place,
-                       fmt::format("the verl trainer {} is not supported; accepted: verl.trainer.main_ppo", name));
+    return place_error(
+        sources, launch.place,
+        fmt::format("the verl trainer {} is not supported; accepted: verl.trainer.main_ppo, verl.trainer.main_ppo_v0",
+                    name));
   DOVETAIL_TRY(LaunchArguments arguments, parse_launch_arguments(launch, sources));
   VerlSettings settings;
   DOVETAIL_TRY(settings.engine, engine_of(arguments, sources));

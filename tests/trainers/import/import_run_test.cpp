@@ -76,7 +76,7 @@ TEST(ImportRun, NamesOtherTrainers) {
   EXPECT_THAT(error_of("run.yaml", "rollout_batch_size: 64\n"), Not(HasSubstr("it looks like")));
   EXPECT_THAT(error_of("run.yaml", "stage: ppo\nfinetuning_type: lora\n"),
               HasSubstr("not a configuration of a supported trainer (it looks like LLaMA-Factory, which is not "
-                        "supported); accepted: configurations of verl, nemo-rl, roll, areal, and launch scripts of "));
+                        "supported); accepted: configurations of verl, nemo-rl, roll, areal, launch scripts of "));
 }
 
 TEST(ImportRun, ReadsTheOverridesOfAFailedHydraRun) {

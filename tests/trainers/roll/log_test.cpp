@@ -51,7 +51,8 @@ TEST(RollLog, ReadsTheStateSavedWithACheckpoint) {
   EXPECT_EQ(log.not_numbers, 1U);
   EXPECT_THAT(log_fault(state(first + "    {\"system/step\": -1}\n"), "state.json"),
               HasSubstr("state.json:8:21: the step `system/step` is"));
-  EXPECT_THAT(log_fault(state(first + "    7\n"), "state.json"), HasSubstr("state.json:8:5: a step of the history is"));
+  EXPECT_THAT(log_fault(state(first + "    7\n"), "state.json"),
+              HasSubstr("state.json:8:5: an entry of `log_history` is"));
 }
 
 TEST(RollLog, ReadsTheStandardOutputTracker) {
