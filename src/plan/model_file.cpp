@@ -76,7 +76,7 @@ Result<llm::Transformer> read_model(const Node& node, std::string_view role, con
   if (!node.is_map())
     return node.error(
         fmt::format("the model of {} is {}; accepted: a bundled name, a folder with a config.json, the path of a "
-                    "config.json, or a map",
+                    "config.json, a map with its keys, or a map with `model` and `lora`",
                     base::quote(role), node.describe()));
   if (node.find("model_type")) return llm::parse_config(node, std::string(role));
   DOVETAIL_CHECK(base::check_keys(node, "a model", {"model", "lora"}));

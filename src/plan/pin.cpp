@@ -126,15 +126,15 @@ std::optional<std::string> find_layout_fault(const TaskPin& pin, const llm::Tran
   if (!pin.mesh)
     return fmt::format(
         "no mesh of the cluster's {} devices has a layout of {} with {}; accepted: degrees whose product is at most "
-        "the number of devices in a node, or equals the number in several nodes",
+        "the number of devices in a node, or equals the number in several whole nodes",
         cluster::device_count(cluster), model.name, degrees);
   return degrees.empty() ? fmt::format(
                                "no layout of {} uses the {} devices of its mesh; accepted: a device count that a "
                                "layout of the model can use",
                                model.name, pin.mesh->count)
                          : fmt::format(
-                               "no layout of {} with {} uses the {} devices of its mesh; accepted: degrees that "
-                               "multiply to this device count",
+                               "no layout of {} with {} uses the {} devices of its mesh; accepted: dp x tp x pp x cp "
+                               "that equals this device count, and ep x etp that divides dp x cp x tp",
                                model.name, degrees, pin.mesh->count);
 }
 

@@ -357,7 +357,7 @@ TEST(ParseJob, ReportsMistakesInModels) {
               StartsWith("job.yaml:3:17: unknown bundled model `llama-2-7c`; did you mean 'llama-2-7b'"));
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: 7}"),
             "job.yaml:3:17: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, the path "
-            "of a config.json, or a map");
+            "of a config.json, a map with its keys, or a map with `model` and `lora`");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: 7}}"),
             "job.yaml:3:25: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, or the "
             "path of a config.json");
@@ -506,7 +506,7 @@ TEST(ReadFixed, ReportsMistakesInValues) {
             "devices of one node, or whole nodes, optionally with part of the node before or after them");
   EXPECT_EQ(fixed_error_of("{actor_train: {devices: 0-7, layout: {tp: 4, pp: 4}}}"),
             "job.yaml:3:22: actor_train: no layout of mixtral-8x7b with tp 4, pp 4 uses the 8 devices of its mesh; "
-            "accepted: degrees that multiply to this device count");
+            "accepted: dp x tp x pp x cp that equals this device count, and ep x etp that divides dp x cp x tp");
   EXPECT_EQ(fixed_error_of("{actor_train: {micro_batch: {tokens: 8, count: 1}}}"),
             "job.yaml:3:22: actor_train: its micro-batches have no size or several sizes; accepted: one of sequences, "
             "tokens and count, greater than 0");

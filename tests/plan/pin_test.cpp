@@ -218,21 +218,21 @@ TEST(FindPinFault, ReportsDegrees) {
   pin.layout.set(&Layout::tensor, 8);
   pin.mesh = cluster::Mesh{0, 4};
   EXPECT_EQ(fault_of(pin),
-            "no layout of llama-2-7b with tp 8 uses the 4 devices of its mesh; accepted: degrees that multiply to this "
-            "device count");
+            "no layout of llama-2-7b with tp 8 uses the 4 devices of its mesh; accepted: dp x tp x pp x cp that equals "
+            "this device count, and ep x etp that divides dp x cp x tp");
   pin.mesh = cluster::Mesh{0, 8};
   EXPECT_EQ(fault_of(pin), "none");
   pin.layout.set(&Layout::data, 2);
   EXPECT_EQ(fault_of(pin),
-            "no layout of llama-2-7b with dp 2, tp 8 uses the 8 devices of its mesh; accepted: degrees that multiply "
-            "to this device count");
+            "no layout of llama-2-7b with dp 2, tp 8 uses the 8 devices of its mesh; accepted: dp x tp x pp x cp that "
+            "equals this device count, and ep x etp that divides dp x cp x tp");
   pin.mesh.reset();
   EXPECT_EQ(fault_of(pin), "none");
   pin.layout.set(&Layout::pipeline, 2);
   EXPECT_EQ(fault_of(pin, "llama-2-7b", 4), "none");
   EXPECT_EQ(fault_of(pin),
             "no mesh of the cluster's 16 devices has a layout of llama-2-7b with dp 2, tp 8, pp 2; accepted: degrees "
-            "whose product is at most the number of devices in a node, or equals the number in several nodes");
+            "whose product is at most the number of devices in a node, or equals the number in several whole nodes");
   pin.layout.set(&Layout::tensor, 3);
   EXPECT_EQ(fault_of(pin),
             "32 heads of llama-2-7b cannot be divided evenly among 3 tensor-parallel ranks; accepted: a divisor of 32");
@@ -258,8 +258,8 @@ TEST(FindPinFault, ReportsStagesAndExperts) {
   EXPECT_EQ(fault_of(experts, "mixtral-8x7b"), "none");
   experts.mesh = cluster::Mesh{0, 4};
   EXPECT_EQ(fault_of(experts, "mixtral-8x7b"),
-            "no layout of mixtral-8x7b with ep 8 uses the 4 devices of its mesh; accepted: degrees that multiply to "
-            "this device count");
+            "no layout of mixtral-8x7b with ep 8 uses the 4 devices of its mesh; accepted: dp x tp x pp x cp that "
+            "equals this device count, and ep x etp that divides dp x cp x tp");
 }
 
 TEST(FindPinFault, ReportsSettings) {
