@@ -120,8 +120,8 @@ std::string gain_text(const predict::Scenario& scenario, const plan::Plan& plan,
   return fmt::format(
       "; {}with fusion, an iteration would take {}{:.4g} s instead of {:.4g} s (check with dovetail simulate --fuse "
       "{})",
-      plan.fusion.any() ? "" : "this placement fuses nothing; ", least ? "at least " : "", fused.iteration_seconds,
-      seconds, plan.fusion.any() ? "both" : fuse);
+      plan.fusion.any() ? "" : "this plan fuses nothing; ", least ? "at least " : "", fused.iteration_seconds, seconds,
+      plan.fusion.any() ? "both" : fuse);
 }
 
 std::string why_training_is_unfused(const predict::Scenario& scenario, const plan::Plan& plan) {

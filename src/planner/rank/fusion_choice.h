@@ -23,8 +23,8 @@ struct EvaluatedPlan {
 std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks);
 
 /// Returns the threshold at which to fuse generation with inference: the one that the job fixes, otherwise the best.
-/// nullopt if the job forbids the fusion, if the fixed threshold is impossible, or if no threshold makes the tasks
-/// faster fused than unfused.
+/// nullopt if the job forbids the fusion, if the fusion or the fixed threshold is impossible, or if no threshold makes
+/// the tasks faster fused than unfused.
 std::optional<double> chosen_threshold(const predict::Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 /// Chooses fusions for plans of one job, and caches the schedules of train tasks.
@@ -43,11 +43,11 @@ class FusionChooser {
   /// missing.
   void make_schedules(std::vector<plan::Plan> plans, int threads);
 
-  /// Returns `plan` with the fastest fusion that fits and that the job allows: none, generation with inference at its
-  /// chosen_threshold(), the fusible_pair(), or both. A fusion that the job requires is kept even if it is slower.
-  /// nullopt if a required fusion is impossible or does not fit. Trainings are fused only if `scheduled`. If stopped,
-  /// they also need a cached schedule, unless the job requires their fusion. REQUIRES: `unfused` is the estimate of
-  /// `plan`, which fuses nothing.
+  /// Returns `plan` with the fusions that fit, that the job allows and that make the iteration shorter: first
+  /// generation with inference at its chosen_threshold(), then also the fusible_pair(). A fusion that the job requires
+  /// is kept even if it is slower. nullopt if a required fusion is impossible or does not fit, or if nothing fits.
+  /// Trainings are fused only if `scheduled`. If stopped, they also need a cached schedule, unless the job requires
+  /// their fusion. REQUIRES: `unfused` is the estimate of `plan`, which fuses nothing.
   std::optional<EvaluatedPlan> choose(const plan::Plan& plan, const predict::Estimate& unfused, bool scheduled = true);
 
  private:
@@ -70,7 +70,7 @@ class FusionChooser {
 double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Returns, for each fusion that `plan` lacks, a full sentence with the reason: nothing to fuse, an obstacle, no gain,
-/// or a placement that does not fuse.
+/// or a gain that the plan does not use.
 std::vector<std::string> why_not_fused(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Returns the plan of placement "rlhfuse": all tasks on all devices, with layouts chosen together with both fusions. A

@@ -124,7 +124,7 @@ cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t
 /// unloads the same number of bytes. 0 for other tasks.
 std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Seconds of a task outside its passes and steps: host transfers (frozen weights are only loaded) and the hand-over
+/// Seconds of a task outside its passes and steps: host transfers (infer tasks only load weights) and the hand-over
 /// of its data and results. A generate task has no hand-over. It has host transfers only if its engine keeps the
 /// weights in host memory while it sleeps.
 struct OverheadSeconds {
@@ -153,10 +153,10 @@ struct Reallocation {
 /// Returns the moves and links of a reallocation. REQUIRES: the activity is a reallocation.
 Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
-/// Returns the seconds of an activity of the plan's graph, ignoring fusion. For a task, they include
-/// all its host transfers. For a load or an unload, they are the time of this transfer alone. For a reallocation into
-/// an engine, they follow from the efficiencies (cost::weight_sync_seconds). For any other reallocation, they follow
-/// from the transfers that realloc plans.
+/// Returns the seconds of an activity of the plan's graph, ignoring fusion. For a task, they include all its host
+/// transfers. For a load or an unload, they are the time of this transfer alone. For a reallocation into an engine with
+/// its own weights, they follow from the efficiencies (cost::weight_sync_seconds). For any other reallocation, they
+/// follow from the transfers that realloc plans.
 ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
 }  // namespace dovetail::predict

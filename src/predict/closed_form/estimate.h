@@ -58,8 +58,8 @@ plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& p
                                    const std::vector<TaskMemory>& memory);
 
 /// Tries to make each host transfer a separate activity, one at a time in the order of the workflow. Reverts a change
-/// that makes the iteration longer. Transfers of fused tasks stay within their activity. `activities`: [activity of
-/// `graph`]. REQUIRES: no host transfer is a separate activity yet.
+/// that makes the iteration longer. Transfers of generate tasks and fused tasks stay within their activity.
+/// `activities`: [activity of `graph`]. REQUIRES: no host transfer is a separate activity yet.
 void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory,
               plan::IterationGraph& graph, std::vector<ActivitySeconds>& activities);
 
@@ -76,9 +76,9 @@ struct Estimate : TimedIteration {
   bool keeps_margin() const { return fit() == Fit::fits; }
 };
 
-/// Returns the prediction of a plan: its timed_iteration() with its task_memory(). Everything that reports a plan's
-/// time or memory uses this function. `training`: exact or approximate result for the plan's two fused train tasks;
-/// nullopt: it is computed. REQUIRES: the conditions of timed_iteration hold.
+/// Returns the prediction of a plan: its timed_iteration() with its task_memory(). Everything that reports a
+/// plan's closed-form time or memory uses this function. `training`: exact or approximate result for the plan's two
+/// fused train tasks; nullopt: it is computed. REQUIRES: the conditions of timed_iteration hold.
 Estimate estimate(const Scenario& scenario, const plan::Plan& plan,
                   const std::optional<IntraStage>& training = std::nullopt, const plan::IterationOrder& order = {});
 

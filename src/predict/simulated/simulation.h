@@ -62,7 +62,8 @@ class Simulator {
     FusedTraining training;
   };
   base::Result<FusedTraining> fused_training(const plan::Plan& plan);
-  /// Returns the activities of the graph: [activity]. Those that depend on a draw have no trace.
+  /// Returns the activities of the graph: [activity]. Generation, which depends on a draw, and activities within
+  /// another activity have no trace.
   base::Result<std::vector<simulate::Activity>> fixed_activities(const plan::Plan& plan,
                                                                  const Simulation& simulation) const;
   void add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation, simulate::Workload& workload) const;

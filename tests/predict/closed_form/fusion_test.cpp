@@ -64,7 +64,7 @@ TEST(InterStage, ALongTailHidesInference) {
   const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, *threshold);
   EXPECT_LT(fused.seconds(), fused.apart);
   EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(),
-              HasSubstr("this placement fuses nothing; with fusion, an iteration would take"));
+              HasSubstr("this plan fuses nothing; with fusion, an iteration would take"));
   plan::Plan trained = scene.plan;
   trained.fusion.training = plan::train_pair(scene.job);
   const std::string reason = planner::why_not_fused(scene.scenario, trained).front();
