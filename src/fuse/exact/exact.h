@@ -9,7 +9,7 @@
 
 namespace dovetail::fuse {
 
-/// Limits of the exact search. They count work, not time, so the result does not depend on the speed of the machine.
+/// Limits of the exact search: work and memory, not time, so the result does not depend on the speed of the machine.
 struct ExactLimits {
   std::int64_t nodes = 20'000'000;  ///< total nodes of the search tree
 
@@ -17,8 +17,8 @@ struct ExactLimits {
   std::size_t memory_bytes = std::size_t{1} << 30;
 };
 
-/// Returns limits with at most `nodes` nodes. A short options.time_limit_seconds reduces the number. It is converted to
-/// nodes at a constant speed, without reading a clock.
+/// Returns limits with at most `nodes` nodes. A short options.time_limit_seconds reduces the number. The time is
+/// converted to nodes at a constant speed, without reading a clock.
 ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes);
 
 /// Result of an exact search. Below, a schedule "fits" if each device stays within the problem's capacity and

@@ -17,9 +17,9 @@ inline bool is_too_long(std::int64_t longest, std::int64_t makespan, double loss
 }
 
 /// A cut through the schedule at half of its makespan. Ops before the cut store their ends, ops after it their tails.
-/// The makespan is the maximum of end + tail over the edges that cross the cut. A swap updates only ends or only tails,
-/// and only up to the cut. This is a quarter of the cost of updating ends and tails in the whole schedule. While few
-/// swaps are rejected, it is cheaper to make and undo a rejected swap than to evaluate every swap beforehand.
+/// The makespan is the maximum of end + tail over the edges that cross the cut. Nearly every swap updates only ends or
+/// only tails, and only up to the cut. This is a quarter of the cost of updating ends and tails in the whole schedule.
+/// While few swaps are rejected, it is cheaper to make and undo a rejected swap than to evaluate every swap beforehand.
 class CutWalk {
  public:
   using Place = SwapWalk::Place;
@@ -31,8 +31,8 @@ class CutWalk {
     cycle      ///< rejected: the order would have a cycle
   };
 
-  /// Cuts `walk`. The functions head, tail, try_swap, is_prompt and makes_cycle of `walk` must not be called until
-  /// repair(), and it must not be moved until then. REQUIRES: walk.can_be_cut().
+  /// Cuts `walk`. Until repair(), `walk` must not be moved, and its functions head, tail, try_swap, is_prompt and
+  /// makes_cycle must not be called. REQUIRES: walk.can_be_cut().
   explicit CutWalk(SwapWalk& walk);
   /// Restores the ends and tails of all ops.
   void repair();

@@ -39,9 +39,10 @@ class TraceParser {
     DOVETAIL_CHECK(base::check_characters(content_, path_));
     while (next_line() && !trimmed(line_).empty()) DOVETAIL_CHECK(read_device());
     if (trace_.devices.empty())
-      return error_at(0,
-                      "there is no device line; accepted: a line of [model, microbatch, stage, start, end, activation] "
-                      "cells for each device");
+      return error_at(
+          0,
+          "the file does not begin with a device line; accepted: a line of [model, microbatch, stage, start, end, "
+          "activation] cells for each device");
     while (next_line()) DOVETAIL_CHECK(read_summary_line());
     return std::move(trace_);
   }

@@ -184,8 +184,8 @@ class ProblemBuilder {
       : rows_(rows), path_(path), options_(options) {}
 
   Result<Problem> run() const {
-    DOVETAIL_CHECK(check_names(options_.microbatches, "micro-batches are"));
-    DOVETAIL_CHECK(check_names(options_.devices, "a map is"));
+    DOVETAIL_CHECK(check_names(options_.microbatches, "--microbatches is"));
+    DOVETAIL_CHECK(check_names(options_.devices, "--map is"));
     Problem problem;
     problem.time_unit = TimeUnit::ms;
     int max_stages = 0;

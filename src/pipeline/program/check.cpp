@@ -62,8 +62,9 @@ Fault find_stages(std::span<const Program> programs, std::map<StageKey, std::vec
         const bool is_whole =
             holder != holders.end() && std::set<int>(holder->second.begin(), holder->second.end()) == named[key];
         if (!is_whole || holder->second.size() != holders.at({ModelId(m), ReplicaId(0), StageId(0)}).size())
-          return fault_of(0, fmt::format("stage {} of {}, replica {}, has an incomplete set of ranks", stage,
-                                         models[m].name, replica));
+          return fault_of(
+              0, fmt::format("stage {} of {}, replica {}, has missing ranks, or not as many as stage 0 of replica 0",
+                             stage, models[m].name, replica));
       }
   return std::nullopt;
 }

@@ -25,7 +25,7 @@ std::string_view name_of(Delivery delivery);
 struct ProgramFault {
   std::string message;
   int rank = 0;
-  std::optional<std::size_t> instruction;  ///< index into Program::code; absent for a fault at the end or in a table
+  std::optional<std::size_t> instruction;  ///< index into Program::code; absent if the fault is not in an instruction
 };
 /// Describes a fault: "rank 2, instruction 17: ..."
 std::string describe(const ProgramFault& fault);

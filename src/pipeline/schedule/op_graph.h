@@ -38,7 +38,7 @@ struct Precedence {
   friend bool operator==(const Precedence&, const Precedence&) = default;
 };
 
-/// A directed acyclic graph of ops, immutable once built. Arrays are indexed by OpId.
+/// A directed acyclic graph of ops, immutable once built. Vectors except the arcs are indexed by OpId.
 struct OpGraph {
   int devices = 0;
   std::vector<OpLabel> labels;

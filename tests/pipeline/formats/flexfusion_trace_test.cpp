@@ -259,8 +259,8 @@ std::string error_of(std::string_view text, const Problem* problem = nullptr) {
 
 TEST(FlexFusionTrace, MalformedTextIsRejectedWithPosition) {
   EXPECT_EQ(error_of(""),
-            "t:1:1: there is no device line; accepted: a line of [model, microbatch, stage, start, end, activation] "
-            "cells for each device");
+            "t:1:1: the file does not begin with a device line; accepted: a line of [model, microbatch, stage, start, "
+            "end, activation] cells for each device");
   EXPECT_EQ(error_of("0F0"), "t:1:1: this is not a cell; accepted: [model, microbatch, stage, start, end, activation]");
   EXPECT_EQ(error_of("[0, x, 0, 0, 1, 1.0]"), "t:1:5: microbatch is 'x'; it must be an integer of at least 0");
   EXPECT_EQ(error_of("[-1, 0, 0, 0, 1, 1.0]"), "t:1:2: model is '-1'; it must be an integer of at least 0");

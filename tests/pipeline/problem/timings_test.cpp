@@ -192,9 +192,9 @@ TEST(Timings, UnsuitableOptionsAreRejected) {
   EXPECT_EQ(error_of(content, {}), "t.csv:2:1: model a has no number of micro-batches; add --microbatches a=N");
   EXPECT_EQ(error_of(content, microbatches({{"a", 0}})), "model a has 0 micro-batches; it must have at least 1");
   EXPECT_EQ(error_of(content, microbatches({{"a", 1}, {"c", 1}})),
-            "micro-batches are given for model c, which is not in t.csv; accepted: a");
+            "--microbatches is given for model c, which is not in t.csv; accepted: a");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"c", {DeviceId(0)}}}}),
-            "a map is given for model c, which is not in t.csv; accepted: a");
+            "--map is given for model c, which is not in t.csv; accepted: a");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(0), DeviceId(1)}}}}),
             "the map of model a has 2 devices; it must have one for each of its 1 stages");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(-1)}}}}),
