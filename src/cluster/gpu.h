@@ -41,7 +41,8 @@ std::vector<std::string_view> gpu_names();
 
 /// Finds a bundled GPU by name, or by the name that nvidia-smi prints ("NVIDIA H100 80GB HBM3"). Case, dashes,
 /// underscores, spaces and a final GB do not matter ("h100-80gb"). The memory size may be left out if one size is usual
-/// ("A100" is A100-80). The Error for an unknown name has no position. It lists all names and suggests a similar one.
+/// ("A100" is A100-80). The Error for an unknown name has no position. It lists all names and suggests a similar one,
+/// if any.
 ///
 /// The specifications are from data sheets, except Gpu::memory, which the driver reports. Peak speeds are without
 /// sparsity; if a data sheet has only the sparse value, it is halved. Links are those of the SXM or OAM board in an

@@ -349,7 +349,7 @@ Result<std::vector<double>> RewardProcesses::rewards_of(std::span<const Response
       if (worker->waiting.empty()) continue;
       if (!is_there) DOVETAIL_CHECK(restart(*worker, responses, ""));
       if (base::seconds_since(worker->last_answer) > timeout_)
-        DOVETAIL_CHECK(restart(*worker, responses, fmt::format("no answer for {:g} s", timeout_)));
+        DOVETAIL_CHECK(restart(*worker, responses, fmt::format("no answer for {:g} s (`timeout`)", timeout_)));
     }
   }
   return collector.rewards();

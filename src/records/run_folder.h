@@ -45,9 +45,9 @@ std::uint32_t crc32c(std::string_view bytes);
 /// framed as in TFRecord: length, masked CRC-32C, bytes, masked CRC-32C.
 class EventFile {
  public:
-  /// Begins a new file. Its name sorts after the files in the folder, because TensorBoard reads files in order of name.
-  /// `first_step` is the step at which a stopped run resumes. If the folder has other files, the new one begins with a
-  /// SessionLog, which makes TensorBoard drop their events from `first_step` on.
+  /// Begins a new file. Its name sorts after the event files in the folder, because TensorBoard reads files in order of
+  /// name. `first_step` is the step at which a stopped run resumes. If the folder has other event files, the new one
+  /// begins with a SessionLog, which makes TensorBoard drop their events from `first_step` on.
   static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
 
   /// Writes each metric except the iteration as a scalar at `step`. Its name gets the prefix "timing" if it is a

@@ -1,4 +1,4 @@
-// Simulation of generation sample by sample: every instance of the actor's layout runs its share (instance.h).
+// Simulation of generation sample by sample: every instance of the task's layout runs its share (instance.h).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace dovetail::simulate {
 
-/// Engine options in addition to those of plan::Engine. The defaults are vLLM's.
+/// Options of the simulated engine. The defaults are vLLM's.
 struct EngineOptions {
   bool prefix_sharing = true;
   bool longest_first = false;  ///< response lengths are known, and the longest response starts first

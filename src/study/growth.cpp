@@ -97,7 +97,8 @@ base::Result<Growth> parse_growth_table(std::string_view content, const std::str
     if (!point.ok()) return base::error_at(row[columns.step], path, point.error().message);
     growth.points.push_back(point.value());
   }
-  if (growth.points.empty()) return base::error_at(rows.front().front(), path, "the table has no steps");
+  if (growth.points.empty())
+    return base::error_at(rows.front().front(), path, "the table has no steps; add a row for each known step");
   return growth;
 }
 

@@ -48,7 +48,8 @@ base::Result<Growth> parse_growth_table(std::string_view content, const std::str
 /// Response lengths of a run.
 class LengthGrowth {
  public:
-  /// Returns the growth of responses whose lengths initially follow `lengths` and never exceed `cap`; nullopt: no cap.
+  /// Returns the growth of responses whose lengths without growth follow `lengths`. Lengths never exceed `cap`;
+  /// nullopt: no cap.
   /// Returns an Error without location if a mean or median of `growth` cannot be reached with these lengths.
   static base::Result<LengthGrowth> of(const workflow::LengthDistribution& lengths, Growth growth,
                                        std::optional<std::int64_t> cap);

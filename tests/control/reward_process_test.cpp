@@ -111,7 +111,7 @@ TEST(RewardProcesses, ASecondFailureNamesTheResponse) {
   EXPECT_EQ(error_of(python(with("os._exit(3)"))),
             "the reward command failed twice, last at response `r1`: it exited with code 3");
   EXPECT_EQ(error_of(python(with("time.sleep(100)"), 3)),
-            "the reward command failed twice, last at response `r1`: no answer for 3 s");
+            "the reward command failed twice, last at response `r1`: no answer for 3 s (`timeout`)");
   EXPECT_EQ(error_of({{"/no/such/judge", "--now"}, 1, 10}),
             "the reward command `/no/such/judge --now` cannot be run: No such file or directory");
 }

@@ -57,7 +57,8 @@ TEST(Growth, TableErrorsHaveTheirLocation) {
   EXPECT_THAT(table_fault("step,factor\n0,1\n5\n"), HasSubstr("growth.csv:3:1: the row has 1 cells"));
   EXPECT_THAT(table_fault("step,factor\n0,1\n5,none\n"),
               HasSubstr("growth.csv:3:1: the value at step 5 must be a number above 0, got `none`"));
-  EXPECT_THAT(table_fault("step,factor\n"), HasSubstr("growth.csv:1:1: the table has no steps"));
+  EXPECT_THAT(table_fault("step,factor\n"),
+              HasSubstr("growth.csv:1:1: the table has no steps; add a row for each known step"));
 }
 
 TEST(Growth, PartHasMeanAndMaximumOfItsSteps) {

@@ -212,9 +212,10 @@ Sections generation_text(const WhatIfAnswer& answer) {
   return text + Table{{{"generation and inference", Align::left}, {"time"}, {"change"}, {"iteration"}}, rows};
 }
 
-/// "8+8", "8+8 (training on the last)": devices for training and for rollout.
+/// "8+8", "8+8 (training on the last 8)": devices for training and for rollout.
 std::string split_text(int training, int rollout, int first) {
-  return fmt::format("{}+{}{}", training, rollout, first > 0 ? " (training on the last)" : "");
+  return fmt::format("{}+{}{}", training, rollout,
+                     first > 0 ? fmt::format(" (training on the last {})", training) : "");
 }
 
 std::string alternative_name(const WhatIf& what_if) {

@@ -41,8 +41,8 @@ base::Ticks begin_change(const Overlay& overlay, const BarPair& pair);
 /// Returns the larger of the absolute differences in start and in length.
 base::Ticks distance(const Overlay& overlay, const BarPair& pair);
 
-/// Lists the start and duration of up to 50 activities in both timelines. Empty if they share no activity, or if bar
-/// titles do not name activities.
+/// Lists up to 50 activities of either timeline, with their start and duration in both. Empty if the timelines share no
+/// activity, or if bar titles do not name activities.
 Table activity_differences(const Overlay& overlay);
 
 /// Lists up to 50 matched bars that differ, largest difference first. `number_of_a` maps a bar of A to its index in the
