@@ -233,7 +233,7 @@ Sections sections(const ForecastAnswer& answer) {
                   counted(answer.steps, "step"), job.workload.samples(),
                   percent(answer.scenario.software.efficiency.error), efficiency_text(answer.scenario.software));
   if (forecast.spans.empty()) {
-    text += forecast.overflow ? "The plan cannot run: " + overflow_text(answer, *forecast.overflow) + ".\n"
+    text += forecast.overflow ? "Plan A cannot run: " + overflow_text(answer, *forecast.overflow) + ".\n"
                               : "No plan fits.\n";
     return text + plans_text(answer) + not_modelled_text(job.not_modelled);
   }

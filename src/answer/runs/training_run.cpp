@@ -154,7 +154,7 @@ Sections sections(const TrainingRunAnswer& answer) {
   const control::RunData& data = answer.run.settings.data;
   std::string text = fmt::format("data: {} samples from {}", answer.samples, data.train);
   if (answer.validation > 0) text += fmt::format(", {} for validation from {}", answer.validation, data.validation);
-  text += fmt::format("\nplan: {}, {}: predicted {} per iteration, {} of memory\n",
+  text += fmt::format("\nplan: {}, {}: predicted {} per iteration, peak memory {} per device\n",
                       answer.plan_path.empty() ? "searched" : answer.plan_path, answer.plan.placement,
                       seconds_text(answer.estimate.iteration_seconds), gibibytes(needed_bytes(answer.estimate)));
   return fmt::format("{}; {}\n", job_line(answer.run.job), length_text(answer)) + Sections(model_table(answer)) +

@@ -40,8 +40,8 @@ struct TrainingRunRequest {
   std::optional<transport::CarrierKind> carrier = std::nullopt;         ///< nullopt: NCCL between GPUs, otherwise Gloo
   std::optional<transport::CollectiveKind> collectives = std::nullopt;  ///< nullopt: default of the carrier
   std::optional<int> ranks = std::nullopt;                              ///< nullopt: the number of the job's devices
-  std::optional<double> timeout = std::nullopt;                         ///< max wait of a rank for another one, in
-                                                                        ///< seconds
+  /// Max seconds that a rank waits for another one. nullopt: 10 minutes, or 60 seconds with --stub.
+  std::optional<double> timeout = std::nullopt;
   std::string folder = {};  ///< folder of the run; empty: runs/NAME for the job's name
 };
 template <std::same_as<TrainingRunRequest> T>
