@@ -58,7 +58,7 @@ struct GenerationSeconds {
 /// keys and values) and its products, plus the all-reduces of tensor parallelism and the engine's overhead
 /// (docs/facts.md#decode-step).
 ///
-/// A layer takes at least the launch time of its kernels and of two all-reduces on t tensor-parallel ranks. An
+/// A layer takes at least the launch time of its kernels and, on t > 1 tensor-parallel ranks, of two all-reduces. An
 /// all-reduce starts when the last rank has launched it. With exponential launch times, the slowest of t ranks takes
 /// the harmonic number H_t = 1 + 1/2 + ... + 1/t times the mean (Renyi, On the theory of order statistics, 1953).
 ///
@@ -108,7 +108,7 @@ struct SequenceSeconds {
 };
 
 /// Returns the expected extra seconds of the slowest of `instances` compared with the average one. It is 0 for one
-/// instance or equal lengths, and the same on every machine.
+/// instance or equal lengths. Every computer gives the same result.
 ///
 /// Each instance has `sequences` (> 0) sequences with independent lengths. A response of l tokens after a prompt of p
 /// adds `step` l + `context` (p l + l^2 / 2). The seconds added by all sequences of an instance are assumed to be

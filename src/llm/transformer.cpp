@@ -26,8 +26,9 @@ std::optional<std::string> find_fault(const Transformer& model) {
   if (!fault) fault = base::find_out_of_range(model, &Transformer::key_value_heads, base::Integer{1, model.heads});
   if (fault) return fault;
   if (model.heads % model.key_value_heads != 0)
-    return fmt::format("{} heads cannot share {} key-value heads evenly; accepted: a divisor of the number of heads",
-                       model.heads, model.key_value_heads);
+    return fmt::format(
+        "{} heads cannot share {} key-value heads evenly; accepted: key-value heads that divide the heads", model.heads,
+        model.key_value_heads);
   if (model.latent) fault = base::find_out_of_range(*model.latent);
   if (!fault && model.experts) fault = find_fault_of(*model.experts, model.layers);
   if (!fault && model.tied_embeddings && model.head == Head::scalar)

@@ -105,7 +105,8 @@ struct Transformer {
   bool feed_forward_bias = false;
   std::optional<LatentAttention> latent;
   std::optional<Experts> experts;
-  /// Rank of LoRA (arXiv 2106.09685) on all projections of a layer except routers; 0: all weights are trained.
+  /// Rank of LoRA (arXiv 2106.09685) on all projections of a layer except routers and the gates of shared experts. 0:
+  /// all weights are trained.
   std::int64_t adapter_rank = 0;
 
   friend bool operator==(const Transformer&, const Transformer&) = default;

@@ -63,7 +63,7 @@ void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, st
 
 /// State of a descent of the peak at a deadline. The energy is the sum over all ops of the amount by which their memory
 /// levels exceed the cap; a swap changes one term. The cap is lowered by `step` whenever the energy is small compared
-/// with the temperature. All are in millionths of the memory unit.
+/// with the temperature. Except the deadline, all are in millionths of the memory unit.
 struct alignas(apart) PeakDescent {
   Cooling cooling;
   std::int64_t deadline;
