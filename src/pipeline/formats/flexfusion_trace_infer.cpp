@@ -108,7 +108,8 @@ class ProblemInference {
       for (const TraceCell& cell : device) {
         if (cell.pipeline >= cells)
           return error(cell.pipeline_place,
-                       fmt::format("there is a model {}, but the trace has only {} ops", cell.pipeline, cells));
+                       fmt::format("there is a model {}, but the trace has only {} ops, and models count from 0",
+                                   cell.pipeline, cells));
         if (static_cast<std::size_t>(cell.pipeline) >= pipelines_.size())
           pipelines_.resize(static_cast<std::size_t>(cell.pipeline) + 1);
         add_mention(pipeline_mentions, cell.pipeline, cell.pipeline_place);
@@ -206,12 +207,15 @@ class ProblemInference {
     const Memory activation = forward ? change : Memory(-change.count());
     stage.min_activation = std::min(stage.min_activation, activation);
     stage.max_activation = std::max(stage.max_activation, activation);
-    if (stage.max_activation - stage.min_activation > trace_activation_tolerance)
-      return error(cell.place, fmt::format("ops of model {} stage {} change the activation by {} to {}; accepted: the "
-                                           "same change by all of them, so that the activation can be inferred",
-                                           cell.pipeline, cell.stage, base::format_memory(stage.min_activation),
-                                           base::format_memory(stage.max_activation)));
-    return {};
+    if (stage.max_activation - stage.min_activation <= trace_activation_tolerance) return {};
+    const int last = pipelines_[static_cast<std::size_t>(cell.pipeline)].max_stage;
+    const int forward_stage = std::min(cell.stage, last - cell.stage);
+    return error(
+        cell.place,
+        fmt::format("forwards of stage {} and backwards of stage {} of model {} change the activation by {} to "
+                    "{}; accepted: the same change by all of them, so that the activation can be inferred",
+                    forward_stage, last - forward_stage, cell.pipeline, base::format_memory(stage.min_activation),
+                    base::format_memory(stage.max_activation)));
   }
 
   Result<Problem> make_problem() const {

@@ -67,7 +67,7 @@ std::string describe(Limit limit) {
     case Limit::activation:
       break;
   }
-  return fmt::format("activations that add up to more than {}", max_sum);
+  return fmt::format("activations on one device that add up to more than {}", base::format_memory(Memory(max_sum)));
 }
 
 /// Returns `sum` + `amount` * `times`, or `limit` + 1 if that exceeds `limit`. REQUIRES: nothing is negative, `sum` <=

@@ -323,14 +323,15 @@ TEST(FlexFusionTrace, FailedInferenceAsksForTheProblem) {
             "t:1:23: this op lasts 2, but others of model 0 stage 0 last 1: the durations cannot be inferred" + advice);
   EXPECT_EQ(
       error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 3.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
-      "t:1:23: ops of model 0 stage 0 change the activation by 1 to 2; accepted: the same change by all of them, so "
-      "that the activation can be inferred" +
+      "t:1:23: forwards of stage 0 and backwards of stage 1 of model 0 change the activation by 1 to 2; accepted: the "
+      "same change by all of them, so that the activation can be inferred" +
           advice);
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0]"),
             "t:1:8: model 0 has 1 stages; the number must be even, because backwards count as stages too" + advice);
   EXPECT_EQ(error_of("[1, 0, 0, 0, 1, 1.0], [1, 0, 1, 1, 2, 0.0]"),
             "t:1:2: there is a model 1 but no model 0" + advice);
-  EXPECT_EQ(error_of("[7, 0, 0, 0, 1, 1.0]"), "t:1:2: there is a model 7, but the trace has only 1 ops" + advice);
+  EXPECT_EQ(error_of("[7, 0, 0, 0, 1, 1.0]"),
+            "t:1:2: there is a model 7, but the trace has only 1 ops, and models count from 0" + advice);
   EXPECT_EQ(error_of("[0, 9, 0, 0, 1, 1.0], [0, 9, 1, 1, 2, 0.0]"),
             "t:1:5: model 0 has ops of micro-batch 9 but none of micro-batch 0" + advice);
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 2.0], [0, 2, 0, 2, 3, 3.0], [0, 0, 3, 3, 4, 2.0]"),
