@@ -89,7 +89,7 @@ class TaskListReader {
     }
     for (std::size_t index = 0; index < nodes_.size(); ++index)
       if (!nodes_[index] && job_.workflow.tasks[index].kind != workflow::TaskKind::rule)
-        return list_.error(fmt::format("`tasks` has no {}; accepted: each task of {} once",
+        return list_.error(fmt::format("`tasks` has no {}; accepted: each task of {} once, except rules",
                                        quote(job_.workflow.tasks[index].name), job_.workflow.name));
     if (const auto fault = find_fault(Plan{.placement = {}, .tasks = tasks}, job_))
       return nodes_[fault->task]->error(fmt::format("{}: {}", job_.workflow.tasks[fault->task].name, fault->message));

@@ -58,7 +58,7 @@ Status add_row(const Node& row, std::int64_t& last, MetricTable& table) {
                base::read_integer(node, base::quote(iteration_key), 0, std::numeric_limits<std::int64_t>::max()));
   if (iteration <= last)
     return node.error(
-        fmt::format("iteration {} comes after iteration {}; accepted: rows in ascending order", iteration, last));
+        fmt::format("iteration {} comes after iteration {}; accepted: a greater number in each row", iteration, last));
   last = iteration;
   table.count_row();
   DOVETAIL_CHECK(add_values(row, false, iteration, table));

@@ -183,7 +183,7 @@ TEST(ParsePlan, ReportsMistakesInTheTopLevel) {
 
 TEST(ParsePlan, EachTaskAppearsOnce) {
   EXPECT_EQ(error_of(generate + train),
-            "plan.yaml:3:3: `tasks` has no `actor_infer`; accepted: each task of grpo once");
+            "plan.yaml:3:3: `tasks` has no `actor_infer`; accepted: each task of grpo once, except rules");
   EXPECT_EQ(error_of(generate + infer + train + infer),
             "plan.yaml:6:12: `actor_infer` appears twice; accepted: each task once");
   EXPECT_EQ(error_of("  - {task: actor_gen}\n"),

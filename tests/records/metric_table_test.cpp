@@ -70,7 +70,7 @@ TEST(MetricTable, ReportsErrorsWithPosition) {
   EXPECT_THAT(error_of(row + "{\"a\": 1}\n"), HasSubstr("m:2:1: a row needs the key `iteration`"));
   EXPECT_THAT(error_of(row + "{\"iteration\": -1}\n"), HasSubstr("m:2:15: `iteration`"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 1.5}\n"), HasSubstr("m:2:15"));
-  EXPECT_EQ(error_of(row + row), "m:2:15: iteration 1 comes after iteration 1; accepted: rows in ascending order");
+  EXPECT_EQ(error_of(row + row), "m:2:15: iteration 1 comes after iteration 1; accepted: a greater number in each row");
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": \"x\"}\n"), HasSubstr("m:2:23: `a`"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": 1e400}\n"), HasSubstr("m:2:23: the number is too large"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": 1, \"a\": 2}\n"), HasSubstr("m:2:"));
