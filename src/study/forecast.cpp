@@ -90,7 +90,8 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
     return parallel::stopped_before("a plan was found", *ended_by);
   if (run.plans.empty() && expired) return parallel::stopped_before("a plan was found", parallel::EndedBy::time);
   if (run.plans.empty())
-    return base::Error{base::Failure::infeasible, "", 0, 0, "no plan for this job fits at any length of the run"};
+    return base::Error{base::Failure::infeasible, "", 0, 0,
+                       "no plan was found that fits at any response length of the run"};
   return {};
 }
 

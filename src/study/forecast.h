@@ -48,8 +48,8 @@ struct ForecastSpan {
   double first_seconds = 0;  ///< seconds of an iteration at the first step
   double last_seconds = 0;   ///< seconds of an iteration at the last step
   double seconds = 0;        ///< total seconds of the span's iterations
-  /// Seconds that the span saves compared with running it with the previous span's plan, not counting the restart.
-  /// nullopt for the first span, or if that plan no longer fits.
+  /// Seconds that the span saves compared with the previous span's plan, in the parts in which that plan fits and not
+  /// counting the restart. nullopt for the first span, or if that plan does not fit in the first part of this span.
   std::optional<double> saved;
 };
 

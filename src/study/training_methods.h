@@ -80,9 +80,9 @@ TrainingAlternative fused_alternative(const predict::Scenario& scenario, const p
                                       const FusedPhase& fused);
 
 /// Evaluates TrainingMethod::fused_smaller with the first two smaller micro-batch sizes of both trainings: a half and a
-/// quarter, if these give more micro-batches. intra_stage() computes each schedule. Returns the fastest that
-/// fits or, if none fits, the fastest; why_not states the cause if there are no schedules. REQUIRES:
-/// find_training_fault finds no fault.
+/// quarter, if these give more micro-batches. intra_stage() computes each schedule. Returns the fastest that fits or,
+/// if none fits, the fastest; why_not states the cause if there are no schedules. REQUIRES: find_training_fault finds
+/// no fault.
 TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario, const plan::Plan& plan,
                                               plan::TrainPair pair);
 

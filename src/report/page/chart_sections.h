@@ -22,8 +22,8 @@ Breakdown idle_breakdown(const timeline::Timeline& timeline);
 /// Lists up to 20 of the longest idle bars that wait for another bar, the longest first. Rows link to their bars.
 Table wait_table(const timeline::Timeline& timeline);
 
-/// Formats a time in a short form: rounded to about three digits if ticks are ns ("12.3 s"), otherwise exact ("225
-/// ticks").
+/// Formats a time in a short form: rounded to about three digits if `unit` is ns ("12.3 s"), otherwise exact ("225
+/// ticks", "12.3456 ms").
 std::string short_time(base::Ticks time, base::TimeUnit unit);
 
 /// Formats a change with its sign: "+12.3 s", "-3 ticks", "0 ticks".
@@ -74,8 +74,8 @@ struct StyleGroup {
 /// Groups styles into at most `max_groups` legend entries, work first. Styles of generation and inference, and of work
 /// that serves tasks, are grouped by bar kind. While there are too many groups, more are joined, in this order:
 /// replicas of a model, all optimizers, all movements of weights and KV caches, all of generation, and the passes of
-/// each training.
-/// Finally, the groups with the least time become "other idle time", then "other work". REQUIRES: max_groups >= 2.
+/// each training. Finally, the groups with the least time become "other idle time", then "other work". REQUIRES:
+/// max_groups >= 2.
 std::vector<StyleGroup> group_styles(const std::vector<timeline::Track>& tracks, const std::vector<BarStyle>& styles,
                                      std::size_t max_groups = max_legend_entries);
 
