@@ -24,9 +24,8 @@ struct ConfigurationRequest {
 /// Hydra's list: `_self_`, names of files in the same folder, `group: choice`, `group@package: choice`, `optional`,
 /// `override`, and choices that contain `${group}`. An entry with `override` replaces the choice of its group in its
 /// own list, at any position, and in the files read after this list, unless the command line or an earlier `override`
-/// sets that choice. Overrides that choose groups
-/// apply before those that change values. Interpolations stay as written; call resolve() next. The sources of the tree
-/// are those of the request, followed by the files read.
+/// sets that choice. Arguments that choose from groups apply before those that change values. Interpolations stay as
+/// written; call resolve() next. The sources of the tree are those of the request, followed by the files read.
 base::Result<SettingTree> compose_configuration(const ConfigurationRequest& request);
 
 /// Replaces interpolations by their values: `${a.b}`, `${.sibling}`, `${..uncle}`, `${oc.env:NAME,default}`,

@@ -14,7 +14,8 @@ namespace dovetail::text {
 /// Returns the `type` of a component, or an empty string if the type is not a string. Messages call the component
 /// `what` ("a normalizer").
 inline base::Result<std::string_view> type_of(const base::Node& component, std::string_view what) {
-  if (!component.is_map()) return component.error(fmt::format("must be {}, got {}", what, component.describe()));
+  if (!component.is_map())
+    return component.error(fmt::format("{} is {}; accepted: a map with a `type`", what, component.describe()));
   DOVETAIL_TRY(const base::Node type, base::require(component, what, "type"));
   return type.is_string() ? type.text() : std::string_view();
 }

@@ -149,10 +149,10 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
   const std::int64_t prompts_end = plain_length(options.prompt_length).value_or(prompt_cap);
   const std::int64_t both = prompts_end + plain_length(options.response_length).value_or(response_cap);
   if (run.sequence_cap > 0 && prompts_end >= run.sequence_cap)
-    return base::bad_input(
-        fmt::format("--prompt-length {}: prompt and response together have at most {} tokens; accepted: a smaller "
-                    "length",
-                    prompts_end, run.sequence_cap));
+    return base::bad_input(fmt::format(
+        "prompts of up to {} tokens leave none for responses, because both together have at most {} tokens; "
+        "accepted: a smaller --prompt-length",
+        prompts_end, run.sequence_cap));
   const bool has_own_caps = gives_own_cap(options.prompt_length) || gives_own_cap(options.response_length);
   if (run.sequence_cap > 0 && (run.sequence_cap < both || has_own_caps))
     text += fmt::format("  sequence_cap: {}\n", run.sequence_cap);

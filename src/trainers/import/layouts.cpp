@@ -24,8 +24,8 @@ base::Result<std::vector<int>> stage_layers(const syntax::SettingTree& tree, con
   if (left < 0 || (others == 0 ? left != 0 : left % others != 0))
     return setting_error(
         tree, first ? keys.first_stage : keys.last_stage,
-        fmt::format("leaves {} of {} layers to {} other stages; accepted: the same number, at least 0, for each", left,
-                    layers, others));
+        fmt::format("leaves {} of {} layers to {} other stages; accepted: 0, or the same positive number for each",
+                    left, layers, others));
   std::vector<int> all(static_cast<std::size_t>(stages), others > 0 ? static_cast<int>(left / others) : 0);
   if (first) all.front() = static_cast<int>(*first);
   if (last) all.back() = static_cast<int>(*last);
