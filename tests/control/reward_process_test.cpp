@@ -125,7 +125,7 @@ TEST(RewardProcesses, RejectMalformedAnswers) {
   EXPECT_THAT(error_for("'{\"reward\": 1}'"), HasSubstr("`id` is missing"));
   EXPECT_THAT(error_for("json.dumps({'id': q['id'], 'reward': 'high'})"),
               HasSubstr("`reward` is missing or not a number"));
-  EXPECT_THAT(error_for("'{\"id\": \"r0\", \"reward\": 1e999}'"), HasSubstr("the number is too large"));
+  EXPECT_THAT(error_for("'{\"id\": \"r0\", \"reward\": 1e999}'"), HasSubstr("the number is out of range"));
   EXPECT_THAT(error_for("'{\"id\": \"r0\", \"reward\": NaN}'"), HasSubstr("the reward command wrote"));
   EXPECT_THAT(error_for("'{\"id\": \"other\", \"reward\": 1}'"), HasSubstr("returned the unknown id `other`"));
   EXPECT_THAT(error_for("'{\"id\": \"r0\", \"reward\": 1}'"), HasSubstr("judged `r0` twice"));

@@ -13,7 +13,7 @@ from pathlib import Path
 
 SOURCE = Path(".")
 COMPILER = "c++"
-MESSAGE = "each member of the struct has one field in its fields_of"
+MESSAGE = "fields_of must list one field per member of the struct"
 EXPECTED = {
     "Engine",
     "Offload",

@@ -72,7 +72,7 @@ TEST(MetricTable, ReportsErrorsWithPosition) {
   EXPECT_THAT(error_of(row + "{\"iteration\": 1.5}\n"), HasSubstr("m:2:15"));
   EXPECT_EQ(error_of(row + row), "m:2:15: iteration 1 comes after iteration 1; accepted: a greater number in each row");
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": \"x\"}\n"), HasSubstr("m:2:23: `a`"));
-  EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": 1e400}\n"), HasSubstr("m:2:23: the number is too large"));
+  EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": 1e400}\n"), HasSubstr("m:2:23: the number is out of range"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": 1, \"a\": 2}\n"), HasSubstr("m:2:"));
   EXPECT_THAT(error_of("{\"iteration\": 2, \"timing\": 3}\n"), HasSubstr("m:1:28: `timing`"));
   EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"timing\": {\"a\": 2}}\n"), HasSubstr("m:2:29: `a` is inside"));

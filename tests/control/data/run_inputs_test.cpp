@@ -184,7 +184,7 @@ TEST(ReadInputs, ErrorsNameTheLine) {
   EXPECT_THAT(inputs.error("ppo", "{\"prompt\": \"a\"}\n{\"prompt\": \"\"}\n"),
               HasSubstr("train.jsonl:2:12: `prompt` is empty"));
   EXPECT_THAT(inputs.error("grpo", "{\"prompt\": \"a\"}\n{\"prompt\": \"q1q2q3q4q5q6\"}\n"),
-              AllOf(HasSubstr("train.jsonl:2:1: the prompt has 12 tokens"), HasSubstr("at most 8")));
+              AllOf(HasSubstr("train.jsonl:2:1: the prompt has 12 tokens"), HasSubstr("at most 12 together")));
   EXPECT_THAT(inputs.error("sft", "{\"text\": \"q1q2q3q4q5q6q7\"}\n"), HasSubstr("train.jsonl:1:1: the text has 15"));
   EXPECT_THAT(
       inputs.error("reward_model", "{\"prompt\": \"a\", \"chosen\": \"q1q2q3q4q5q6q7\", \"rejected\": \"b\"}\n"),

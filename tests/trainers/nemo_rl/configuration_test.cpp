@@ -386,7 +386,7 @@ TEST(NemoRlConfiguration, RejectsUnsupportedConfigurations) {
       {"grpo.bananas=2", "bananas"},
       {"policy.dtensor_cfg.context_parallel_size=2", "is 2 with policy.sequence_packing", dtensor_grpo},
       {"policy.dtensor_cfg.context_parallel_size=2 policy.sequence_packing.enabled=false",
-       "is true with context parallelism", dtensor_grpo},
+       "is true with context and tensor parallelism", dtensor_grpo},
       {"policy.dtensor_cfg.lora_cfg.enabled=true", "is true with tensor parallelism", dtensor_grpo},
       {"policy.dtensor_cfg.lora_cfg.enabled=true policy.dtensor_cfg._v2=false", "is true without _v2", dtensor_grpo},
       {"+policy.dtensor_cfg.dp_replicate_size=2 policy.dtensor_cfg._v2=false", "is 2 without _v2", dtensor_grpo},

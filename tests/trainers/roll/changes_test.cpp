@@ -198,7 +198,7 @@ TEST(RollConfiguration, RejectsUnsupportedConfigurations) {
       {"reference.strategy_args.strategy_name=vllm", "accepted: megatron_infer, fsdp2_infer"},
       {"actor_train.strategy_args.strategy_config.tensor_model_parallel_size=3", "does not divide the 16 GPUs"},
       {"++actor_train.strategy_args.strategy_config.virtual_pipeline_model_parallel_size=3",
-       "whose product divides the 28"},
+       "a product that divides the 28 layers"},
       {"++actor_train.strategy_args.strategy_config.overlap_param_gather=true", "accepted: false"},
       {"rollout_batch_size=66", "accepted: a multiple of 4, the number of data-parallel ranks"},
       {"actor_train.training_args.gradient_accumulation_steps=7", "is 7, but 7 steps x"},
