@@ -298,7 +298,7 @@ TEST(Slime, KeepsStateOnSeparateDevicesWithoutACritic) {
 
 TEST(Slime, RejectsUnsupportedJobs) {
   EXPECT_THAT(error_of_job(text_of("{framework: slime}", ppo_by_rule, ", steps_off_policy: 2")),
-              HasSubstr("`steps_off_policy` is 2, which slime does not support; accepted: at most 1"));
+              HasSubstr("`steps_off_policy` is 2, which slime does not support; accepted: 0 to 1"));
   EXPECT_THAT(
       error_of_job(text_of("{framework: slime}", ppo_by_rule, "", "{model: qwen3-8b, lora: 8}")),
       HasSubstr("the model of `actor` has adapters, which slime does not support; accepted: models without adapters"));
