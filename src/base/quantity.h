@@ -76,7 +76,7 @@ std::optional<TimeUnit> time_unit_named(std::string_view name);
 /// Returns the number of internal ticks per `unit` (1 for tick and ns, 1000 for us, ...).
 std::int64_t ticks_per(TimeUnit unit);
 
-/// Treatment of digits below the stored resolution: rounded half up (problems) or rejected (schedules).
+/// Treatment of digits finer than a nanosecond: rounded half up (problems) or rejected (schedules).
 enum class ExcessDigits { round_half_up, refuse };
 
 /// Maximum time accepted in a file, in ticks or ns: 10^15 (11 days in ns).

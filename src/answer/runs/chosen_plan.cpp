@@ -78,11 +78,12 @@ void fuse_generation(const FusionRequest& target) {
     return seconds_text(base::seconds_of_ticks(point.value));
   };
   if (plan.fusion.threshold)
-    target.notes.push_back(fmt::format(
-        "generation and inference are fused at {:g}% unfinished samples: they take {} instead of {}, the best of {} "
-        "thresholds (mean of {} draws)",
-        *plan.fusion.threshold * 100, seconds(choice.points[choice.best]), seconds(choice.points.front()),
-        choice.points.size() - 1, draws));
+    target.notes.push_back(
+        fmt::format("generation and inference are fused at {:g}% unfinished samples, the best of {} thresholds: they "
+                    "take {} instead "
+                    "of {} (mean of {} draws)",
+                    *plan.fusion.threshold * 100, choice.points.size() - 1, seconds(choice.points[choice.best]),
+                    seconds(choice.points.front()), draws));
   else
     target.notes.push_back("generation is not fused with inference: " +
                            predict::find_migration_fault(target.scenario, plan, choice)

@@ -97,11 +97,13 @@ struct InferenceEnd {
 /// workers proceed at the pace of the slowest, start after the longest set-up (a shared worker sets up all its models),
 /// and never get ahead of the samples that have finished.
 ///
-/// A keeper without samples becomes a worker if the available work would take the other workers longer than the
-/// keeper's set-up. When the tail ends, all keepers do so on the same condition. Then at least the last sample is left
-/// to score. Tasks that share a worker score it in sequence, and reload their weights. A task that fits only on the
-/// keepers' devices runs after the tail. If no task fits on the freed devices, or some task fits on neither, all tasks
-/// run in sequence after the tail.
+/// A keeper without samples becomes a worker if it has enough devices for the largest worker, and if the available work
+/// would take the other workers longer than the keeper's set-up. When the tail ends, all keepers become workers if
+/// their devices together are enough for the largest worker, and if the remaining work would take the other workers
+/// longer than the set-up. The last sample can be scored only after the tail. Tasks that share a worker score it in
+/// sequence, and reload their weights. A task that fits only on the keepers' devices runs after the tail. All tasks run
+/// in sequence after the tail if no task fits on the freed devices, or if a task fits neither on these nor on the
+/// keepers'.
 ///
 /// If InferenceEnd::rest would be `max_seconds` or more, the returned value may be too small, but is at least
 /// `max_seconds`.

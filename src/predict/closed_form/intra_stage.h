@@ -2,8 +2,8 @@
 // section 5).
 //
 // The schedule covers all mini-batches (fused_schedule) and is found by a short search. Longer searches gain little, as
-// the reported lower bound shows. The schedule's activations are limited to the memory that both models and all other
-// resident data leave free on each device.
+// the reported lower bound shows. If such a schedule is found, its activations stay within the memory that both models
+// and all other resident data leave free on each device. Otherwise, they are not limited.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,8 @@ namespace dovetail::runtime {
 class JobMonitor {
  public:
   JobMonitor(std::unique_ptr<JobStore> store, int rank, int ranks);
-  /// If the store blocks the thread, leaves the thread running.
+  /// Ends the monitor's thread, which talks to the store. If the store blocks this thread for 2 seconds, leaves it
+  /// running.
   ~JobMonitor();
   JobMonitor(const JobMonitor&) = delete;
   JobMonitor& operator=(const JobMonitor&) = delete;

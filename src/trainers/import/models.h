@@ -37,7 +37,8 @@ struct ModelSources {
 };
 
 /// Finds a model. Tries the config.json in the folder `path`, then the cached config.json of the hub model `path`, then
-/// the bundled model whose name occurs in the last component of the path. Suffixes that describe tuning (`-Instruct`,
+/// the bundled model whose name occurs in the model's name: the last component of the path, or NAME in a path of
+/// Hugging Face's cache (`models--OWNER--NAME/snapshots/HASH`). Suffixes that describe tuning (`-Instruct`,
 /// `-Math`) are ignored. Returns the language part of a multimodal model. Returns an Error without location if no model
 /// is found, or if models of this name have features that are not modeled. Also returns the errors of
 /// llm::parse_config.
