@@ -35,7 +35,7 @@ constexpr auto fields_of(const T*) {
 /// Lower limit of Engine::memory_utilization.
 inline constexpr double min_memory_utilization = 0.01;
 
-/// Settings of a generation engine, with vLLM's names.
+/// Settings of a generation engine.
 struct Engine {
   /// Fraction of a device's memory for weights, KV cache and the engine's other memory. This is vLLM's definition; for
   /// other engines, see EngineKind (job.h).
