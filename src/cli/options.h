@@ -104,8 +104,8 @@ void add_value(CLI::App& command, const Flagged& flagged, const Kind& kind, Valu
 
 }  // namespace detail
 
-/// Adds all options of `request`, including those of nested groups. The current values of its members are the defaults.
-/// `request` must outlive `command`.
+/// Adds all options of `request` except answer::Unlisted ones, including those of nested groups. The current values of
+/// its members are the defaults. `request` must outlive `command`.
 template <class Request>
 void add_request(CLI::App& command, Request& request) {
   answer::for_each_option<Request>([&](const auto& option) {

@@ -46,8 +46,8 @@ double begin_of_activity(const predict::Estimate& estimate, std::size_t activity
 base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::optional<Input>& plan, bool fused,
                                             const Callbacks& callbacks);
 
-/// Errors: input that cannot be read. A plan that does not fit is not an Error. If response lengths are unknown, their
-/// mean is assumed to be default_share of their cap.
+/// Errors: those of predict_plan. A plan that does not fit is not an Error. If response lengths are unknown, their mean
+/// is assumed to be default_share of their cap.
 base::Result<PredictionAnswer> answer_to(const PredictionRequest& request, const Callbacks& callbacks);
 
 /// Table of the activities with their times and memory, and the costs of an iteration.

@@ -48,9 +48,9 @@ struct ReplaySource {
 /// Reads a problem, a schedule or a job from `input`. A schedule must be valid and have times, so a CSV is rejected. A
 /// problem or a bundled instance is scheduled as `dovetail schedule` does. A job may be a file or a folder with a
 /// job.yaml. It uses the plan of `search`, otherwise the plan.json in that folder, otherwise the best plan found. The
-/// source's schedule is then the fused schedule of the job's training, or 1F1B if the plan does not fuse it. Errors:
-/// failures to read the input or to find a schedule, an option that does not apply to the kind of input, and train
-/// tasks that do not form one schedule.
+/// source's schedule is then the fused schedule of the job's training. If the plan does not fuse it, the schedule is
+/// 1F1B, or interleaved 1F1B for a task with virtual stages. Errors: failures to read the input or to find a schedule,
+/// an option that does not apply to the kind of input, and train tasks that do not form one schedule.
 base::Result<ReplaySource> read_replay_source(const Input& input, const ReplaySearch& search,
                                               const Callbacks& callbacks);
 

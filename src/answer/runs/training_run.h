@@ -81,16 +81,17 @@ struct TrainingRunAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Reads the job of dovetail train or dovetail profile. `ranks` is the requested number of ranks, which replaces the
-/// number of the job's devices. Errors: an invalid job, standard input, and a trainer's configuration.
+/// Reads the job of dovetail train or dovetail profile. `ranks`, if given, replaces the number of the job's devices,
+/// except that a cluster file must already have this many. Errors: an invalid job, standard input, and a trainer's
+/// configuration.
 base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks);
 
 /// Returns the Error about a request for NCCL on CPUs.
 base::Error nccl_without_gpus();
 
 /// Reads the job, checks its inputs (control::check_run) and its folder, then reads the plan or searches for one.
-/// Without `request.plan`, a resumed run keeps the plan in its folder, unless `request.ranks` is given and the plan
-/// does not suit the ranks. Errors: an invalid job, input, folder or plan, a fusion that the runtime does not support,
+/// Without `request.plan`, a resumed run keeps the plan in its folder, unless `request.ranks` is given and this plan
+/// cannot be used. Errors: an invalid job, input, folder or plan, a fusion that the runtime does not support,
 /// and no plan that fits.
 base::Result<TrainingRunAnswer> answer_to(const TrainingRunRequest& request, const Callbacks& callbacks);
 

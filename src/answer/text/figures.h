@@ -42,7 +42,7 @@ std::string change_share_text(base::Memory from, base::Memory to);
 /// Formats the relative difference of `value` from `with`: "+2.3%". Empty if `with` is 0.
 std::string difference_text(double value, double with);
 
-/// Formats a rate to three digits: "950", "12.3k", "4.6M".
+/// Formats a rate to at most three digits, and below 1000 as an integer: "950", "12.3k", "4.6M".
 std::string short_number(double value);
 
 /// Formats a remaining time: "12 s left", "1:05 min left".

@@ -36,8 +36,8 @@ struct TaskText {
 /// Describes every task that runs on devices.
 std::vector<TaskText> task_texts(const plan::Job& job, const plan::Plan& plan);
 
-/// Describes a change: "critic_train on 0-3 while actor_train is on 4-7", "actor_train: micro-batches of 4096 tokens in
-/// place of 8192".
+/// Describes a change: "critic_train on 0-3 while actor_train is on 4-7: ..." with both layouts and settings,
+/// "actor_train: micro-batches of 4096 tokens in place of 8192".
 std::string change_text(const plan::Job& job, const plan::Plan& from, const planner::Change& change);
 
 /// Returns by how much a plan that does not fit exceeds memory: "short by 3.20 GiB", "short by 427.00 GiB of a node's
