@@ -56,8 +56,8 @@ struct RunModel {
 
 /// Opens the models of all roles, each after the model that it copies. A role without an entry in `weights` copies the
 /// role that it is initialized or averaged from if both models have the same layers; otherwise, its weights are random.
-/// Returns errors of llm::parse_computation and check_weights, and an Error if a folder of weights has another model
-/// than the job.
+/// Returns errors of llm::parse_computation and check_weights, and an Error if a folder of weights cannot be read, or
+/// has another model than the job.
 base::Result<std::vector<RunModel>> open_models(const RunJob& run);
 
 /// Returns an Error unless the checkpoint has each tensor of the model, in its shape and a floating-point type, and no
