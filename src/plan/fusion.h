@@ -61,7 +61,8 @@ bool agrees(const FusionPin& pin, const Fusion& fusion);
 /// Checks inter-stage fusion: the threshold must be in (0, 1), and the tasks must have a generation_stage().
 std::optional<std::string> find_threshold_fault(double threshold, const Job& job, const std::vector<TaskPlan>& tasks);
 
-/// Checks the pin's threshold, and that some plan of the job can have the fusions that the pin requires.
+/// Checks the pin's threshold, and that the job's framework and workflow allow the fusions that the pin requires. Does
+/// not check the fixed settings of tasks, which may also make a fusion impossible.
 std::optional<std::string> find_fault(const FusionPin& pin, const Job& job);
 
 /// Checks intra-stage fusion. The job's framework must support it. It needs two train tasks of different roles on the

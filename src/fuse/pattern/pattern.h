@@ -49,8 +49,8 @@ struct PatternFound {
 /// Searches for the pattern parameters that best meet the objective of `options`. The pattern fits within the problem's
 /// capacity and the memory cap of `options` if possible (see CompactSchedule::excess). For a large problem, parameters
 /// are first tuned on a subset of the devices. The work is limited to a number of scheduled ops, which a short time
-/// limit lowers. No clock is read, so results are reproducible. Returns a message if the problem has no pattern, or if
-/// the search is canceled before it finds one.
+/// limit lowers. No clock is read, so results are reproducible. Returns a message if the problem has no pattern, if the
+/// search is canceled before it finds one, or if all patterns that it tries deadlock.
 std::variant<PatternFound, std::string> search_pattern(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// Returns the order that `found` represents. `lowering` is the split form of the problem that was searched.

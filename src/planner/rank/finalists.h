@@ -35,8 +35,8 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
 /// Sets the best fusion of each searched plan, or of all plans if the job requires a fusion. Drops plans that cannot
 /// have a required fusion. Makes real schedules for at most `schedules` plans, those with the smallest lower bounds on
 /// the iteration, and leaves the trainings of the other plans unfused. If the job requires fused trainings, makes
-/// schedules for all plans. If stopped, plans stay as they are except for required fusions. `threads` does not affect
-/// the result.
+/// schedules for all plans. If stopped, the remaining plans stay as they are except for required fusions. `threads`
+/// does not affect the result.
 void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans,
           std::size_t schedules, int threads);
 
