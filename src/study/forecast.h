@@ -145,7 +145,7 @@ class RunStep {
   predict::Scenario scenario_;  ///< scenario of job_
 };
 
-/// Computes the cost of each plan in each part, [part][plan]. If cancelled, returns only the first parts.
+/// Computes the cost of each plan in each part, [part][plan]. If canceled, returns only the first parts.
 std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
                                              const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans,
                                              const parallel::Cancellation* cancellation = nullptr);

@@ -135,7 +135,7 @@ struct Sweep {
   std::optional<std::size_t> cheapest;  ///< like `fastest`, with the fewest GPU-hours per sample; ties go to `fastest`
   /// The first point whose plan does not fit after one that fits, by increasing value.
   std::optional<std::size_t> overflow;
-  /// False if cancelled before the last point. The best points and the overflow are then not set.
+  /// False if canceled before the last point. The best points and the overflow are then not set.
   bool complete = true;
 };
 
@@ -152,8 +152,8 @@ struct SweepOptions {
 
 /// Evaluates the plan at each value. SweepInput::nodes needs no plan and uses the best plan that rank_plans finds for
 /// each node count (with_nodes). A point has a `problem` if its value is not possible or no plan is found. It has
-/// figures even if its plan does not fit. If cancelled, returns the points so far. Returns an Error if the input cannot
-/// vary (for example, a threshold if generation cannot be fused), or if cancelled before the first point. Also returns
+/// figures even if its plan does not fit. If canceled, returns the points so far. Returns an Error if the input cannot
+/// vary (for example, a threshold if generation cannot be fused), or if canceled before the first point. Also returns
 /// the Errors of Simulator and rank_plans, except Failure::infeasible. REQUIRES: a valid plan, except for nodes;
 /// increasing values that find_value_fault accepts.
 base::Result<Sweep> sweep(const predict::Scenario& scenario, const plan::Plan* plan, const SweepOptions& options);

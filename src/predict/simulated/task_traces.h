@@ -57,7 +57,7 @@ struct FusedSearch {
 /// Two train tasks in one schedule.
 struct FusedTraining {
   /// Device d of the fused problem is the d-th of the equal parts of the mesh. Groups of ranks (ranks.h) have separate
-  /// lanes if both tasks have the same number of ranks and stages.
+  /// lanes if both tasks have the same number of data-parallel ranks and of stages.
   simulate::Trace trace;
   KeptSchedule schedule;  ///< schedule of the trace
   base::Ticks bound;      ///< lower bound on every schedule of both tasks

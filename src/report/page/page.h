@@ -50,8 +50,8 @@ struct Breakdown {
   std::vector<Row> rows;  ///< the first row is the total of all and is drawn larger
 };
 
-/// A row of a table may link to a bar of the preceding chart.
 using answer::Align;
+/// A row of a table may link to a bar of the preceding chart.
 using answer::Table;
 
 /// Line chart of results over a varied input, such as a threshold.
