@@ -8,7 +8,8 @@
 
 namespace dovetail::syntax {
 
-/// A place in one of the sources. Lines and columns start at 1.
+/// A place in one of the sources. Lines and columns start at 1. A line of 0 marks a value that is in no source, such as
+/// a default.
 struct Place {
   int source = 0;  ///< index into the sources of the result
   int line = 0;

@@ -75,8 +75,8 @@ AssignedPools assign_pools(const std::vector<std::int64_t>& counts, std::int64_t
 
 /// Assigns disjoint devices to pools of `counts` GPUs like assign_pools, and sets the cluster of the run. Without a
 /// cluster from the user, the cluster has as many nodes as needed. Each of these nodes has `per_node` GPUs or as many
-/// as needed, up to 8, whichever is more. Returns an Error if the user's cluster is too small, or if the pools exceed
-/// max_devices.
+/// as needed, up to 8, whichever is more. Returns an Error if the user's cluster is too small, if a pool has no GPUs,
+/// or if the pools exceed max_devices.
 base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
                                                       const std::vector<std::int64_t>& counts, std::int64_t per_node,
                                                       ImportedRun& run);

@@ -22,8 +22,8 @@ struct SlimePools {
 
 /// Assigns devices (slime/ray/placement_group.py). If trainer and engines are colocated, both meshes begin at the first
 /// GPU. Otherwise, the engines follow the trainer, on a new node if its last node has too few GPUs left. Sets the run's
-/// cluster to the user's choice, or else to nodes of the size that the flags give. Returns an Error at a flag that is
-/// missing or requests too many GPUs, and an Error without a position if the user's cluster is too small.
+/// cluster to the user's choice, or else to nodes of the size that the flags give or imply. Returns an Error at a flag
+/// that is missing or requests too many GPUs, and an Error without a position if the user's cluster is too small.
 base::Result<SlimePools> slime_pools(const syntax::SettingTree& tree, const ImportOptions& options, ImportedRun& run);
 
 /// Returns the training layout on `devices` devices. Returns an Error at the flag of a degree that does not divide the
