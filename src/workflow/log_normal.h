@@ -35,9 +35,10 @@ struct FigureFault {
 /// Returns why log_normal_lengths() cannot meet these statistics, or nullopt if it can.
 ///
 /// Two of p50, p90, p99, at_cap, mean and sigma determine a log-normal distribution. One alone does not. sigma must be
-/// combined with exactly one of the others. More than two are accepted without sigma. Values out of range, at_cap
-/// without cap, and contradictions are faults. Contradictions are quantiles that decrease or exceed the cap, an at_cap
-/// that contradicts a given quantile, and a mean that no spread yields with these quantiles.
+/// combined with exactly one of the others. More than two are accepted without sigma. Quantiles at the cap and at_cap
+/// count as one. Values out of range, at_cap without cap, and contradictions are faults. Contradictions are quantiles
+/// that decrease or exceed the cap, an at_cap that contradicts a given quantile or a sigma of 0, and a mean that is not
+/// below the cap or that no spread yields with the other statistics.
 std::optional<FigureFault> find_fault(const LengthFigures& figures);
 
 /// Returns the distribution with these statistics. REQUIRES: !find_fault(figures).
