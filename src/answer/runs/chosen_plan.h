@@ -33,7 +33,7 @@ auto options_of(const T*) {
       group(&T::search));
 }
 
-/// Plan to simulate.
+/// Plan of a job, with the requested fusion, for a simulation, a replay or a training run.
 struct ChosenPlan {
   plan::Plan plan;
   /// Lower bound on the iteration time, in seconds, of plans that fuse no more than `plan`; nullopt if unknown.

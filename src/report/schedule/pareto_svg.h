@@ -39,7 +39,8 @@ struct ParetoPicture {
 
 /// Renders a self-contained SVG: the front as a staircase with the dominated region shaded, the region that the bounds
 /// rule out, and the open region between them. Points are numbered as in tables and filled if proven. An axis is
-/// logarithmic if its values span more than a factor of four. Text is escaped. REQUIRES: front and bound are not empty.
+/// logarithmic if its values are above 0 and span more than a factor of four. Text is escaped. REQUIRES: front and
+/// bound are not empty.
 std::string render_pareto_svg(const ParetoPicture& picture);
 
 /// Collects the schedules, reference schedules and bound of a front. REQUIRES: the answer has a front.
