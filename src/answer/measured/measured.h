@@ -67,10 +67,10 @@ struct MeasuredAnswer {
   std::vector<SlowPhase> slow_phases = {};      ///< phases that were slow in some of these steps
 };
 
-/// Errors: input that cannot be read. A trainer's configuration without lengths uses the lengths of the log. If the
-/// plan fuses stages, a run of a trainer other than dovetail train is compared without fusion, with a note. If the
-/// configuration in the log cannot be read, and the request has no plan and no import options, a note reports it
-/// instead of an Error.
+/// Errors: input that cannot be read, a log without a usable step, and a plan or import options without a job. A
+/// trainer's configuration without lengths uses the lengths of the log. If the plan fuses stages, a run of a trainer
+/// other than dovetail train is compared without fusion, with a note. If the configuration in the log cannot be read,
+/// and the request has no plan and no import options, a note reports it instead of an Error.
 base::Result<MeasuredAnswer> answer_to(const MeasuredRequest& request, const Callbacks& callbacks);
 
 /// Returns a reason if the request cannot produce a measurement file because its job or plan is standard input;
@@ -94,7 +94,7 @@ std::string to_json(const MeasuredAnswer& answer);
 
 struct FollowOptions {
   double poll_seconds = 1;                          ///< seconds between two reads of the log
-  std::function<void(const std::string&)> on_line;  ///< receives a line about a step or a slow phase
+  std::function<void(const std::string&)> on_line;  ///< receives each line, without a line break
 };
 
 /// Follows the single log of `request` until `callbacks.cancellation` requests a stop.
@@ -103,7 +103,8 @@ struct FollowOptions {
 /// prediction, the predicted ones. For a step with a validation or a checkpoint, the line says only that the step is
 /// skipped. A phase is slow if it takes at least slow_factor times its prediction, and exceeds the prediction by more
 /// than notable_share of the predicted iteration. Each slow phase gets another line, except in skipped steps and in
-/// warm-up steps.
+/// warm-up steps. If the job comes from a trainer's configuration, a line with its origin precedes the first step that
+/// is not skipped.
 ///
 /// Returns the answer for the part of the log that was read, with the slow phases; nullopt if it has no usable step.
 /// Errors: an unreadable job, plan or log. A malformed line is reported and skipped. REQUIRES: exactly one log, and not

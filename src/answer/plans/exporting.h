@@ -71,13 +71,13 @@ struct ExportAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: input that cannot be read, errors of trainers::export_run and trainers::export_complete_file, and a request
-/// with both a base and a job, or with neither.
+/// Errors: input that cannot be read, errors of trainers::export_run and trainers::export_complete_file, an unknown or
+/// missing trainer, both a base and a job or neither, and options of a base without one.
 base::Result<ExportAnswer> answer_to(const ExportRequest& request, const Callbacks& callbacks);
 
 /// Exports a plan that was found for the configuration `input`. `switches` turn the configuration into the scenario's
-/// job. Keeps only changes that the trainer or the memory margin requires, or that save at least 0.2% of the
-/// iteration time. Returns the same Errors as `answer_to`.
+/// job. Keeps only changes that the trainer or the memory margin requires, or that save at least 0.2% of the iteration
+/// time. Errors: a configuration that cannot be read, and errors of trainers::export_run.
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
                                         const std::vector<trainers::Change>& switches = {});
 

@@ -14,7 +14,8 @@ namespace dovetail::answer {
 /// Adds `plan`, a dovetail/plan@1 object, and `words`, a description of each task.
 void add_plan(const plan::Job& job, const plan::Plan& plan, Json& object);
 
-/// Returns the closest plan of a job for which no plan keeps the margin, and the memory that this plan lacks.
+/// Returns the plan that comes closest to keeping the margin, the task that lacks the most memory, and the bytes that
+/// it lacks.
 Json nearest_json(const plan::Job& job, const planner::NearestPlan& nearest);
 
 /// Adds `stopped_by`, "time" or "interrupt", if the ranking was cut short.

@@ -76,9 +76,9 @@ struct RankingAnswer {
   }
 };
 
-/// Errors: input that cannot be read, errors of planner::rank_plans, and processes with different jobs. It is not an
-/// Error if no plan fits. If response lengths are unknown, plans are searched at each of assumed_shares, and the
-/// ranking is the one at default_share.
+/// Errors: invalid options, input that cannot be read, errors of planner::rank_plans, and processes with different
+/// jobs. It is not an Error if no plan fits. If response lengths are unknown, plans are searched at each of
+/// assumed_shares, and the ranking is the one at default_share.
 base::Result<RankingAnswer> answer_to(const RankingRequest& request, const Callbacks& callbacks);
 
 /// Table of plans, tasks of the best plan, and inputs that would change the choice.

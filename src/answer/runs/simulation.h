@@ -53,8 +53,8 @@ struct SimulationAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: input that cannot be read, a job that is too large to simulate, no plan that fits, and errors of
-/// predict::Simulator.
+/// Errors: input that cannot be read, a job that is too large to simulate, a search that finds no plan that fits, and
+/// errors of predict::Simulator.
 base::Result<SimulationAnswer> answer_to(const SimulationRequest& request, const Callbacks& callbacks);
 
 /// Iteration time by activity, use of the devices, and gains of stage fusion.

@@ -40,7 +40,7 @@ struct WhatIfAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: input that cannot be read, a job that is too large to simulate, and no plan that fits.
+/// Errors: input that cannot be read, a job that is too large to simulate, and a search that finds no plan that fits.
 base::Result<WhatIfAnswer> answer_to(const WhatIfRequest& request, const Callbacks& callbacks);
 
 /// Verdict on each fusion with its reason, then a row per alternative.

@@ -38,8 +38,8 @@ struct SearchContext {
   const parallel::Cancellation* stop = nullptr;  ///< stops the search
   SearchProgress* progress = nullptr;            ///< receives the progress
 };
-/// Returns the solver options for the question; an Error if they contradict each other (fuse::find_fault). A time limit
-/// is reduced by the time that evaluating and writing the schedule takes, but by three quarters at most.
+/// Returns the solver options for the question; an Error if one of them is invalid (fuse::find_fault). A time limit is
+/// reduced by the time that evaluating and writing the schedule takes, but by three quarters at most.
 base::Result<fuse::SolveOptions> options_of_search(const ScheduleQuestion& question, const SearchContext& context);
 
 /// Reasons why no schedule can satisfy the request.
