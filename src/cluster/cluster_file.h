@@ -20,9 +20,10 @@
 // | `price`         | price of a GPU per hour, in any currency                                  | none      |
 //
 // Keys of a network: `bandwidth` of a GPU in one direction, `latency` of a message (default: 5us), and
-// `half_bandwidth_size`, the measured size of a message that reaches half of the bandwidth. The default bandwidth is a
-// GPU's share of the network cards of a typical server (docs/formats.md lists them), and 25 GB/s for a map of
-// specifications. If nodes have different GPUs, the lowest of their values is the default.
+// `half_bandwidth_size`, the measured size of a message that reaches half of the bandwidth (default:
+// LinkEfficiency::half_size). The default bandwidth is a GPU's share of the network cards of a typical server
+// (docs/formats.md lists them), and 25 GB/s for a map of specifications. If nodes have different GPUs, the lowest of
+// their values is the default.
 //
 // Each of the `networks` except the last has the key `nodes`: the number of nodes that one of its switches joins, a
 // larger multiple of the previous level's number. The last level joins all nodes: `networks: [{name: rack, nodes: 8,

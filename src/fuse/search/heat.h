@@ -23,12 +23,12 @@ Scale scale_of(const pipeline::OpGraph& graph);
 MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
 /// Returns a makespan descent of `iterations` within capacities. For every fourth `turn` (3, 7, ...), it may exceed
-/// capacities at a price. It then begins at a high temperature and a low price, so that little of the starting schedule
-/// remains.
+/// capacities at a price. It then begins at a low price and mostly at a high temperature, so that little of the
+/// starting schedule remains.
 MakespanDescent limited_makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
 /// Returns the lengths of makespan coolings that take `iterations` in total. The first length is proportional to `ops`.
-/// Each cooling is twice as long as the previous one, and the last takes the rest.
+/// Each cooling is twice as long as the previous one, except that the last takes all that is left.
 std::vector<std::int64_t> makespan_coolings(std::int64_t ops, std::int64_t iterations);
 
 /// Returns the cooling of a peak descent that starts at temperature `heat`, in units of scale.memory.

@@ -46,8 +46,8 @@ std::string describe(const ProgramFault& fault);
 /// Durations do not matter: what a program waits for never depends on them.
 std::optional<ProgramFault> check(std::span<const Program> programs, Delivery delivery);
 
-/// Returns a fault if an index in the tables or instructions of a program is invalid, or if its sums of memory or bytes
-/// overflow; otherwise nullopt.
+/// Returns a fault if an index in the tables or instructions of a program is invalid, if a stage or reduction does not
+/// list this rank, if there are too many micro-batches, or if the sums of memory or bytes overflow; otherwise nullopt.
 std::optional<ProgramFault> check_tables(const Program& program);
 
 /// Checks one program by itself. Returns a fault for the first instruction that comes too early, twice or in the wrong

@@ -50,7 +50,7 @@ struct RankOptions {
   /// Maximum number of plans to simulate and sort by simulated time. Only plans within the model's error of the fastest
   /// are simulated.
   std::size_t simulated = 0;
-  /// Called with the best plan of the search whenever it improves.
+  /// Called with the best plan of the search whenever it improves and keeps the margin.
   std::function<void(const plan::Plan&)> on_better;
 };
 
@@ -70,7 +70,8 @@ struct Ranking {
   std::vector<std::string> not_fused;  ///< why_not_fused of the first plan
   /// Requested placements without a plan in `plans`.
   std::vector<AbsentPlacement> absent;
-  /// nullopt if a plan fits, or if none of the requested named placements is possible.
+  /// nullopt if a plan fits, or if no requested named placement is possible. `rlhfuse` counts as a request of
+  /// `co_located`.
   std::optional<NearestPlan> nearest;
   double bound = 0;  ///< lower bound in seconds on the iteration of all plans without fusion; 0: unknown
   /// Lower bound in seconds on the iteration of all plans, with or without fusion. nullopt if no fusion is possible
@@ -93,8 +94,8 @@ struct Ranking {
 
 /// Searches for plans, and evaluates all candidates for the best one with predict::estimate. If stopped or out of time,
 /// ends the work in progress with its best result and skips later work, except that it evaluates candidates of each
-/// placement until one fits. Returns an Error if a task has no choice (no_choice_error), or if it is stopped
-/// before it finds a plan that fits (parallel::stopped_before).
+/// placement until one fits. Returns an Error if a task has no choice (no_choice_error), or if it is stopped or out of
+/// time before it finds a plan that fits (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 
 /// Returns `options` for the next of `parts` equal parts of the work. If the time of `scenario` is limited, the time

@@ -22,7 +22,8 @@ struct TrainerFault {
   std::string message;    ///< unsupported setting, and what is accepted
 };
 
-/// Returns the first fixed setting of the job that its trainer does not support. nullopt if it supports all.
+/// Returns the first fixed setting of the job that its trainer does not support, or that contradicts the fixed settings
+/// of a linked task; otherwise nullopt.
 std::optional<TrainerFault> find_trainer_fault(const plan::Job& job, const cost::Conventions& conventions);
 
 /// Returns all settings of a plan that the trainer does not support. Such a plan can still be predicted.

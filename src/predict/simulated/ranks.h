@@ -26,10 +26,10 @@ Ranks ranks_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan&
 /// Returns `trace` with separate lanes for the ranks of each stage, unless all ranks have equal work. In `trace`, all
 /// ranks do the work of the slowest. In the result, a pass takes its rank's fraction of this time, except that launches
 /// take as long as on the slowest rank. The rest of the time is idle (`imbalance`). With a single stage, passes follow
-/// each other without a gap, and the rank waits at the end. In a pipeline, each pass begins when the slowest rank's
-/// does. The first rank is the slowest. More than eight ranks become eight groups: the slowest, and seven groups of
-/// about equal size with their mean work. REQUIRES: all tasks have the same number of ranks, and the devices of a lane
-/// are ordered by rank.
+/// each other without a gap, and the rank waits before any other work and at the end. In a pipeline, each pass begins
+/// when the slowest rank's does. The first rank is the slowest. More than eight ranks become eight groups: the slowest,
+/// and seven groups of about equal size with their mean work. REQUIRES: all tasks have the same number of ranks, and
+/// the devices of a lane are ordered by rank.
 simulate::Trace with_ranks(simulate::Trace trace, const std::vector<Ranks>& tasks);
 
 /// Micro-batches of a data-parallel rank, for an inference batch or for each training mini-batch.
