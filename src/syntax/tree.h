@@ -57,7 +57,7 @@ base::Result<Setting> setting_of(const base::Document& document, std::string_vie
 /// Formats a value for messages: "16", "true", "null", "[a, b]". An unknown value is "?".
 std::string value_text(const Setting& setting);
 
-/// Formats a value as JSON, for comparisons and messages.
+/// Formats a value as JSON in one line. An unknown value becomes a string in angle brackets.
 std::string to_json(const Setting& setting);
 
 }  // namespace dovetail::syntax

@@ -85,7 +85,7 @@ class PreTokenizer {
   /// Parses a `pre_tokenizer`. Returns an Error at the unknown or invalid part.
   static base::Result<PreTokenizer> parse(const base::Node& node);
 
-  /// Splits `text` into non-empty pieces. REQUIRES: it is UTF-8.
+  /// Splits `text` into non-empty pieces. Returns the errors of Pattern::matches. REQUIRES: `text` is UTF-8.
   base::Result<std::vector<std::string>> pieces(std::string_view text) const;
 
   /// Whether pieces consist of characters that represent bytes.

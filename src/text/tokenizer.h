@@ -28,8 +28,8 @@ class Tokenizer {
   static base::Result<Tokenizer> parse(std::string_view content, const std::string& path);
   static base::Result<Tokenizer> read(const std::string& path);
 
-  /// Encodes `text`. Returns an Error if matching an expression of the tokenizer takes too long. REQUIRES: `text` is
-  /// UTF-8.
+  /// Encodes `text`. Returns an Error if Pattern::matches (pre_tokenizer.h) returns one for an expression of the
+  /// tokenizer. REQUIRES: `text` is UTF-8.
   base::Result<std::vector<TokenId>> encode(std::string_view text, Frame frame = Frame::none) const;
 
   /// Returns the bytes of tokens. A character may be split over several tokens. Unknown token ids are ignored.

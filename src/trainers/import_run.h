@@ -18,7 +18,7 @@ namespace dovetail::trainers {
 /// A job and a plan, with their origin.
 struct Import {
   std::string trainer;             ///< "verl"
-  std::string why;                 ///< reason for recognizing the trainer: "it starts verl.trainer.main_ppo"
+  std::string why;                 ///< reason for recognizing the trainer: "it starts verl.trainer.main_ppo on line 12"
   std::string file;                ///< path as given by the user
   std::vector<std::string> files;  ///< files that were read, starting with those that places refer to
   ImportedRun run;
@@ -44,7 +44,8 @@ std::string file_of(const std::string& path);
 base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options,
                                 const std::string& hub_cache = {});
 
-/// Describes how the file was read: "run.sh is read as a configuration of verl: it starts verl.trainer.main_ppo".
+/// Describes how the file was read: "run.sh is read as a configuration of verl: it starts verl.trainer.main_ppo on line
+/// 12".
 std::string reading_text(const Import& import);
 /// Returns a finding with its place: "actor_rollout_ref.actor.strategy: fsdp2: ... (run.sh:12)".
 std::string finding_text(const Import& import, const Finding& finding);

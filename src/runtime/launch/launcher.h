@@ -57,9 +57,9 @@ struct LaunchArguments {
 /// forwarded to all ranks; a second one kills them. When a rank ends, the processes left in its process group are
 /// killed. If this process is killed, so are all ranks.
 ///
-/// The Error describes the first rank that failed: its reported error, its exit code, the signal that killed it (for
-/// SIGKILL, with its resident memory and the plan's prediction), or its missing heartbeats. An Error about a lost rank
-/// begins with the phase of the rank that is lost or that reported the loss.
+/// The Error says that the run was interrupted, or describes the first rank that failed: its reported error, its exit
+/// code, the signal that killed it (for SIGKILL, with its resident memory and the plan's prediction), or its missing
+/// heartbeats. An Error about a lost rank begins with the phase of the rank that is lost or that reported the loss.
 base::Status launch(const LaunchArguments& arguments);
 
 }  // namespace dovetail::runtime

@@ -30,7 +30,7 @@ std::string state_file(const std::string& folder, const std::string& role);
 /// Returns "FOLDER/ROLE.rank-R.safetensors".
 std::string part_file(const std::string& folder, const std::string& role, int rank);
 
-/// Returns all weights of a model by name.
+/// Returns the weights of a model by name, without a tied head that shares the embedding's memory.
 std::vector<NamedTensor> weights_state(const Weights& weights);
 /// Returns the step count and the moments that this rank must write: all except those with is_kept_elsewhere. A tied
 /// embedding that two stages hold is included once, with the first stage. REQUIRES: `stepped` is not empty.

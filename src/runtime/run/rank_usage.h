@@ -34,7 +34,7 @@ void begin_phase(MemoryAccount& account, std::int64_t iteration, std::string_vie
 std::string phase_text(const MemoryAccount& account);
 
 /// Returns the result of `work`. If memory runs out, returns an Error that states the phase, the memory in use, the
-/// predicted memory, and what to change.
+/// predicted memory if it is known, and what to change.
 base::Status within_memory(const MemoryAccount& account, const workflow::Workflow& workflow,
                            const std::function<base::Status()>& work);
 

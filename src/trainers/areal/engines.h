@@ -37,10 +37,10 @@ struct ArealAllocation {
   bool operator==(const ArealAllocation&) const = default;
 };
 
-/// Parses the allocation string of one engine. Returns an Error without location ("... (character N); accepted:
-/// ...") if the backend is missing or does not support a degree, or if the string describes several engines. Also
-/// returns an Error if the expert degrees do not divide the GPUs, or if attention and experts use different numbers of
-/// GPUs.
+/// Parses the allocation string of one engine. Returns an Error without location ("... (character N); accepted: ...")
+/// if the string is malformed, if the backend is missing or does not support a degree, or if the string describes
+/// several engines. Also returns an Error if the expert degrees do not divide the GPUs, or if attention and experts use
+/// different numbers of GPUs.
 base::Result<ArealAllocation> parse_areal_backend(std::string_view text);
 
 /// The generation engine and the training engine that a single allocation string describes.
