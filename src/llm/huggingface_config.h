@@ -15,8 +15,8 @@ namespace dovetail::llm {
 /// Reads the shape from the map of a config.json. `name` becomes the model's name.
 ///
 /// Supported families (`model_type`): llama, mistral, ministral3, qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe,
-/// deepseek_v2, deepseek_v3, kimi_k2, gemma, seed_oss, glm, glm4, glm4_moe, glm4_moe_lite, mimo, minimax_m2, hy_v3
-/// and opt.
+/// deepseek_v2, deepseek_v3, kimi_k2, gemma, seed_oss, glm, glm4, glm4_moe, glm4_moe_lite, mimo, minimax_m2, hy_v3,
+/// opt, and types of vision and audio models (config_families lists all).
 ///
 /// For vision and audio models, reads the language part. The shape lacks the features that uncounted_parts lists. Other
 /// keys are ignored. Most sizes are required; other missing keys have the defaults of the transformers library. An

@@ -42,7 +42,8 @@ struct SweepAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Errors: invalid options, input that cannot be read, no plan that fits, and errors of study::sweep.
+/// Errors: invalid options, input that cannot be read, a search that finds no plan that fits, and errors of
+/// study::sweep.
 base::Result<SweepAnswer> answer_to(const SweepRequest& request, const Callbacks& callbacks);
 
 /// Returns a title such as "ppo-7b, co-located: bandwidth".
