@@ -30,8 +30,8 @@ base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, c
                                            ScheduleFormat format);
 
 /// Writes the schedule and returns the paths written: one file, one CSV per pipeline, or one program per rank in the
-/// folder `path`, which is created if missing. Returns an Error if the format cannot express the schedule, or if a file
-/// cannot be written. REQUIRES: the schedule is valid.
+/// folder `path`, which is created if missing. Returns an Error if the format cannot express the schedule, if a file
+/// cannot be written, or if several files are needed and `path` is standard output. REQUIRES: the schedule is valid.
 base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title,
                                                       ScheduleFormat format, const std::string& path);
 

@@ -31,7 +31,8 @@ base::Result<std::optional<PredictionAnswer>> predict_run(const MeasuredRequest&
                                                           const std::vector<trainers::LogFile>& logs,
                                                           const measure::MeasuredRun& run, const Callbacks& callbacks);
 
-/// Compares a run with its prediction, and records the job, the plan and the efficiencies that were used.
+/// Compares a run with its prediction. Records the job and the efficiencies that were used, and the plan unless the
+/// request has one.
 MeasuredPrediction compare_with_prediction(const MeasuredRequest& request, const PredictionAnswer& predicted,
                                            const measure::MeasuredRun& run);
 

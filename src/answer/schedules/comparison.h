@@ -56,7 +56,7 @@ struct ComparisonAnswer {
   int draws = 0;
   std::string baseline_name;            ///< solver that speed-ups are relative to
   std::optional<base::Ticks> baseline;  ///< makespan of that solver; nullopt if it does not apply or was not run
-  std::vector<ComparedSolver> rows;     ///< in the order of `solvers` or, if it is empty, of the registry
+  std::vector<ComparedSolver> rows;     ///< in the order of the request or, if it names none, of the registry
   std::vector<InapplicableSolver> inapplicable;
   bool complete = true;  ///< false: some solvers were not run, or their results are incomplete and left out
   Outcome outcome = Outcome::done;
