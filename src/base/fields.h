@@ -1,5 +1,5 @@
-// Values in files. The first part reads formats, names, strings and numbers. The second part defines the kinds of
-// values that fields of a described struct (descriptor.h) can have, and reads, writes and checks each kind.
+// Values in files. The first part reads formats, names, strings, booleans and numbers. The second part defines the
+// kinds of values that fields of a described struct (descriptor.h) can have, and reads, writes and checks each kind.
 #pragma once
 
 #include <cstdint>
