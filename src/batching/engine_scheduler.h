@@ -5,7 +5,8 @@
 //
 // - Sequences wait by priority, then in order of arrival. The first one in line enters when a slot is free and blocks
 //   are free for its prompt, its decoded tokens and one more token. Until then, the sequences after it wait as well.
-//   Sequences enter only in a step that computes all remaining tokens of the running sequences.
+//   Sequences enter only in a step that computes all remaining tokens of the running sequences and does not use up
+//   batched_tokens for them.
 // - To compute a token is to compute its keys and values. To decode is to compute the last token of a sequence and to
 //   produce the next one.
 // - A step decodes one token for each running sequence that has nothing else left to compute. With chunked prefill, it

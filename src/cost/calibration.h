@@ -67,8 +67,8 @@ struct FitOptions {
   int restarts = 2;        ///< random starts in addition to the given one
   int evaluations = 1200;  ///< evaluations of the objective, for each start
   std::uint64_t seed = 1;
-  /// Called after every few evaluations with the number of evaluations since the last call. If it returns false, the
-  /// fit ends with the best result so far.
+  /// Called after every few evaluations with the number of evaluations since the last call. Once it returns only false,
+  /// the fit soon ends with the best result so far.
   std::function<bool(int evaluations)> should_continue = {};
 };
 

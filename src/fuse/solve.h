@@ -44,8 +44,8 @@ base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view so
 std::optional<std::string> find_fault(const SolveOptions& options, const pipeline::Problem& problem);
 
 /// Converts a schedule into a solution to start from (SolveOptions::start): its order, with the earliest times that the
-/// order allows. Returns a Failure::invalid Error that names the rule if the schedule breaks one. A schedule that only
-/// exceeds the capacity is accepted.
+/// order allows (with its own times if ops without duration make the order deadlock). Returns a Failure::invalid Error
+/// that names the rule if the schedule breaks one. A schedule that only exceeds the capacity is accepted.
 base::Result<Solution> to_solution(const pipeline::Schedule& schedule);
 
 // run_solver and assess are the steps of solve(), for callers that also need schedules that do not fit. Both require

@@ -71,7 +71,7 @@ struct WhatIfFigures {
 
 struct WhatIf {
   Working working;
-  bool planned = false;                  ///< whether the plan and the job already run this way
+  bool planned = false;  ///< for `fusion`: whether the plan already runs this way; false for other kinds
   std::optional<WhatIfFigures> figures;  ///< nullopt if it does not apply
   std::string why_not = {};              ///< the reason if there are no figures
 };

@@ -34,7 +34,8 @@ struct Timetable {
 
 /// Returns a timetable with period `period` and short waits between ops. A wait has a higher cost in a model with
 /// larger activations. Repeats a beam search over devices with several ways to share the waits between forwards and
-/// backwards, and takes the timetable with the least idle time in warm-up and drain. REQUIRES: period >= graph.period.
+/// backwards, and takes the timetable with the smallest lower bound on the idle time in warm-up and drain. REQUIRES:
+/// period >= graph.period.
 Timetable make_timetable(const ClassGraph& graph, std::int64_t period);
 
 /// Returns `timetable` with later backwards: each pipeline then has `extra_rounds[pipeline]` more rounds in flight on

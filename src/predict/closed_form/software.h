@@ -34,7 +34,7 @@ struct EfficiencyChoice {
 };
 
 /// Returns the efficiencies that the job's `software` names. Otherwise, if the cluster has one GPU type, returns those
-/// fitted to it or to the memory conventions (cost/efficiency.h). Otherwise returns "assumed".
+/// fitted to it or to the memory conventions, if any (cost/efficiency.h). In all other cases, returns "assumed".
 EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conventions);
 
 struct Software {

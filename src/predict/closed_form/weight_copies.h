@@ -36,7 +36,7 @@ struct HeldBytes {
   StoredBytes stored;
   std::int64_t host_gradients = 0;  ///< gradients for an optimizer on the host, in addition to `stored`
   std::int64_t host_optimizer = 0;  ///< part of the optimizer that is always in host memory, in addition to `stored`
-  plan::Offload offload;            ///< parts that leave the device while no task of the copy runs
+  plan::Offload offload;            ///< parts off the device: weights while the copy is idle, others unless it trains
 };
 
 /// Returns the bytes of a role's copy in the form `stored`, with the layout and offload settings of `planned`.
