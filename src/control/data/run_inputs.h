@@ -73,7 +73,7 @@ struct RunDataset {
 
 struct RunInputs {
   text::Tokenizer tokenizer;
-  std::vector<TokenId> ends;  ///< tokens that end a response, from the models and the chat template
+  std::vector<TokenId> ends;  ///< tokens that end a response: the chat template's, then ModelLimits::end_tokens
   RunDataset train;
   RunDataset validation;  ///< empty if absent
 };
@@ -83,7 +83,7 @@ struct RunInputs {
 base::Result<std::string> hash_of_inputs(const RunSettings& settings);
 
 /// Reads the tokenizer and all data of a run with this algorithm. With the chat template `none`, appends the first of
-/// RunInputs::ends to each text to imitate and each response of a pair that does not end with an end token.
+/// RunInputs::ends, if any, to each text to imitate and each response of a pair that does not end with an end token.
 /// `max_response` is the cap of a sampled response in tokens.
 ///
 /// Errors name the file and, for data, the line. Besides the errors of text::parse_prompts and its variants, they

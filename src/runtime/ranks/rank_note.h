@@ -13,7 +13,7 @@ namespace dovetail::runtime {
 
 struct RankNote {
   std::string phase = "startup";               ///< current phase; Failure::lost Errors begin with "in PHASE: "
-  std::optional<std::int64_t> predicted = {};  ///< bytes that the plan needs on the device with the highest peak
+  std::optional<std::int64_t> predicted = {};  ///< predicted peak in bytes: max of TaskMemory::needed over the tasks
 
   friend bool operator==(const RankNote&, const RankNote&) = default;
 };

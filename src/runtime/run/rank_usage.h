@@ -23,7 +23,7 @@ struct MemoryAccount {
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
   std::int64_t cache = 0;                      ///< maximum bytes of a generation's KV cache
-  std::optional<std::int64_t> predicted = {};  ///< bytes that the plan needs on the device with the highest peak
+  std::optional<std::int64_t> predicted = {};  ///< predicted peak in bytes: max of TaskMemory::needed over the tasks
   std::function<void(const MemoryAccount&)> on_phase = {};  ///< called at the start of each phase
 };
 

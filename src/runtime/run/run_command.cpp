@@ -241,7 +241,7 @@ Status export_trained(const RunArguments& arguments, const control::RunJob& run,
   return {};
 }
 
-/// Returns the memory that the plan needs on the device with the highest peak; nullopt if it cannot be predicted.
+/// Returns the maximum of TaskMemory::needed over the tasks of the plan; nullopt if it cannot be predicted.
 std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, const control::RunJob& run) {
   const auto predicted = answer::predict_plan({run.path, run.text}, answer::Input{arguments.plan}, true, {});
   if (!predicted.ok()) return std::nullopt;
