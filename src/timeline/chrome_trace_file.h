@@ -37,8 +37,9 @@ bool is_chrome_trace(std::string_view content);
 /// slices.
 base::Result<Timeline> parse_chrome_trace(std::string_view content, const std::string& path);
 
-/// Returns JSON with a process per lane (threads "work" and "idle"), a slice per bar, a flow arrow per transfer, and
-/// the counters that are drawn. Times are exact decimals of microseconds; one tick counts as one microsecond.
+/// Returns JSON with a process per lane (threads "work" and "idle"), a slice per bar, a flow arrow per transfer (unless
+/// a bar has length 0), and the counters that are drawn. Times are exact decimals of microseconds; one tick counts as
+/// one microsecond.
 std::string render_chrome_trace(const Timeline& timeline);
 
 }  // namespace dovetail::timeline

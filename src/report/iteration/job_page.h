@@ -40,8 +40,8 @@ Breakdown idle_use_breakdown(const simulate::Trace& trace, const std::vector<tim
 Table activity_table(const answer::SimulationAnswer& simulated, const timeline::Timeline& timeline);
 
 /// Returns a row per fusion variant: seconds per iteration, speedup over no fusion, and the average device's seconds of
-/// hand-over, of idle time, and of each cause of idle time. Without variants, the only row is the plan itself, and the
-/// note explains why there are no variants.
+/// hand-over, of idle time, and of each cause of idle time that is not negligible. Without variants, the only row is
+/// the plan itself, and the note explains why there are no variants.
 Table fusion_table(const answer::SimulationAnswer& simulated);
 
 /// Returns a row per task with a model, for the device with the least free memory: peak, usable and free memory, and
