@@ -33,7 +33,8 @@ struct ConsoleLine {
 /// Receives a line. `is_open` is true for a last line without a line end.
 using TakeLine = std::function<base::Status(const ConsoleLine& line, bool is_open)>;
 
-/// Calls `take` for each line until it returns an Error. Returns an Error if the content exceeds the size limit.
+/// Calls `take` for each line that is not empty. Stops at the first Error of `take` and returns it. Also returns an
+/// Error if the content exceeds the size limit.
 base::Status for_each_console_line(std::string_view content, const std::string& path, const TakeLine& take);
 
 /// Adds the values in a line to the log. Ignores lines of other programs. A reader may keep state between lines.

@@ -29,7 +29,7 @@ std::optional<std::string> yaml_of_log(std::string_view content, std::string_vie
 
 struct LoggedCommand {
   /// The command, and earlier lines that set variables, at their lines and columns in the log. All other lines are
-  /// empty.
+  /// empty. A command that Hydra printed begins at column 1.
   std::string script;
   int line = 0;
   bool is_traced = false;  ///< printed by `set -x` or by Hydra, so variables are already expanded

@@ -50,7 +50,7 @@ base::Result<RollEngine> roll_engine(const syntax::SettingTree& tree, const std:
 /// How a role forms micro-batches.
 enum class RollCut {
   sequences,  ///< a fixed number of sequences, padded to the maximum length
-  dynamic,    ///< sequences sorted by length, padded to the longest of their micro-batch
+  dynamic,    ///< sequences sorted by length, up to a token budget, padded to the longest of their micro-batch
   packed,     ///< a fixed number of sequences without padding
   balanced    ///< sequences packed up to a token budget
 };

@@ -88,8 +88,9 @@ base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::
 base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree& tree, const VerlBatchKeys& keys,
                                                       const llm::Layout& layout);
 
-/// Returns the share of Megatron's optimizer that is kept and stepped on the host, configured below the key
-/// `optimizer`. The share is 0 unless a fraction is given. Returns an Error unless the fraction is from 0 to 1.
+/// Returns the share of Megatron's optimizer to keep on the host, and whether stepping on the host is enabled. Both are
+/// configured below the key `optimizer`. The share is 0 unless a fraction is given. Returns an Error unless the
+/// fraction is from 0 to 1.
 base::Result<HostShare> verl_host_share(const syntax::SettingTree& tree, std::string_view optimizer);
 
 }  // namespace dovetail::trainers
