@@ -14,8 +14,8 @@ const parallel::Cancellation& stop_on_interrupt();
 /// register, so a signal handler on the same thread would write into the heap. Call this before other threads exist.
 const parallel::Cancellation& stop_on_interrupt_apart();
 
-/// Blocks SIGINT and SIGTERM before this program is replaced by another one (exec). Signals that arrive are delivered
-/// when the other program calls stop_on_interrupt().
+/// Blocks SIGINT and SIGTERM before this program is replaced by another one (exec). Signals that arrive meanwhile stay
+/// pending until the other program calls one of the functions above.
 void hold_interrupts();
 
 }  // namespace dovetail::cli
