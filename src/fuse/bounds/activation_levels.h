@@ -16,8 +16,8 @@ class ActivationLevels {
   explicit ActivationLevels(const pipeline::Problem& problem);
 
   /// Returns the smallest level of any device that is at least `amount`, or nullopt if no device can hold that much.
-  /// For a device with too many levels to enumerate, uses the next multiple of the greatest common divisor of its
-  /// stages' activations, which is at most that level.
+  /// For a device with too many levels to enumerate, uses a lower bound on its level: the next multiple of the greatest
+  /// common divisor of its stages' activations.
   std::optional<base::Memory> at_or_above(base::Memory amount) const;
 
  private:

@@ -84,7 +84,8 @@ struct PeakGoal {
 /// Lowers the peaks of the chains until `rounds` has done the planned iterations or the target is met. REQUIRES: each
 /// chain's best is within the deadline.
 ///
-/// Three quarters of the iterations go to cycles, the rest to reheats of the chains' best schedules.
+/// Up to three quarters of the iterations go to cycles, the rest to reheats of the chains' best schedules. Before these
+/// reheats, chains with a peak more than 1% above the lowest take over the schedule with the lowest peak.
 ///
 /// `plan_again` is called after every whole cycle and may plan more iterations. The plan affects only when the cycles
 /// end, not how they proceed.

@@ -70,8 +70,8 @@ class Rounds {
   /// Returns SolveOptions::brief.
   bool brief() const { return options_.brief; }
 
-  /// Runs `work(own)` for each chain of this process, then takes over improvements from all processes. `work` does
-  /// `iterations` iterations of each chain. `phase` is for progress reports, which show the schedule of chain best().
+  /// Runs `work(own)`, which does `iterations` iterations of a chain, for each chain of this process. Then takes over
+  /// improvements from all processes. `phase` is for progress reports, which show the schedule of chain best().
   void run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work);
   /// Runs `iterations` of each chain in rounds, or fewer if stopped or is_over(). work(own, count) does `count`
   /// iterations of a chain.
