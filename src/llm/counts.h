@@ -25,7 +25,8 @@ ParameterCounts count_parameters(const Transformer& model);
 /// Returns how many of a layer's parameters each token is multiplied with, which determines FLOPs: projections,
 /// adapters, router, shared and active experts, without norms and biases.
 std::int64_t layer_multiplications(const Transformer& model, std::int64_t layer);
-/// Returns the same for the head: vocabulary x hidden, tied or not; hidden for a scalar head.
+/// Returns how many of the head's parameters each token is multiplied with: vocabulary x hidden, tied or not; hidden
+/// for a scalar head.
 std::int64_t head_multiplications(const Transformer& model);
 
 /// Token count of sequences, and the sum of the squares of their lengths.
