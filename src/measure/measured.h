@@ -93,8 +93,8 @@ const MeasuredTime* iteration_of(const MeasuredRun& run);
 /// them.
 TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times);
 
-/// Returns the run with the times of a single step, none if the step is not evaluated. Lengths and counts remain those
-/// of the whole run.
+/// Returns the run with only the times of this step, or with no times if the step is not evaluated. Lengths and counts
+/// remain those of the whole run.
 MeasuredRun at_step(const MeasuredRun& run, std::int64_t step);
 
 /// Evaluates a log. A step counts as interrupted if validation and checkpoints take more than 1% of it. Returns an
