@@ -6,9 +6,9 @@
 // fusions. For two fused trainings, both periods include FusionTables::Training::at_least. Only predict::estimate
 // computes the length of a real schedule for the trainings.
 //
-// score() makes two simplifications, because exact values take a thousand times as long to compute. A reallocation
-// between meshes takes the time that a destination device needs to receive its weights over the slowest link. Nothing
-// is prefetched.
+// score() makes two simplifications, because exact values take a thousand times as long to compute. A reallocation,
+// except into an engine's separate weights, takes the time that a destination device needs to receive all its weights
+// over the slowest link. Nothing is prefetched.
 #pragma once
 
 #include <array>
