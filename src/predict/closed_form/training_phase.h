@@ -54,8 +54,8 @@ base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scen
 /// training_problem.
 base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train);
 
-/// Returns the schedule of the layout, as above, for a problem of one model. Returns an Error if the schedule does not
-/// apply to it.
+/// Returns the layout's schedule for a problem of one model: 1F1B, or interleaved 1F1B if the layout has virtual
+/// stages. Returns an Error if the schedule does not apply to the problem.
 base::Result<pipeline::Schedule> schedule_alone(const pipeline::Problem& problem, const llm::Layout& layout);
 
 /// Returns a schedule of both trainings in sequence under 1F1B, in the fused problem's stages. Errors as in

@@ -73,7 +73,7 @@ std::vector<MemoryPart> fused_working_memory(const Scenario& scenario, const pla
 /// Returns the tokens of the largest micro-batch of a train task, divided by the tokens of the average one, on one
 /// rank.
 double fullest_over_average(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
-/// Returns the larger of the ratios of two train tasks, at least 1.
+/// Returns the larger fullest_over_average of the two train tasks, at least 1.
 double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pair, const plan::Plan& plan);
 
 /// Returns the bytes that DeepSpeed keeps on the device if Adam is on the host: a gradient of the largest parameter,
