@@ -12,10 +12,10 @@
 // link, plus packing and unpacking. The plan takes as long as the slowest device, plus forwarding. Forwarding takes as
 // long as the first bucket of a share needs to reach the last link of its path, for the share that needs longest.
 //
-// The lower bound holds for every plan with these properties: it moves as few bytes between nodes as ours, no message
-// exceeds a bucket, and devices handle only blocks that they hold or need. The bound ignores packing and forwarding. A
-// node holds or needs a block if one of its devices does, and lacks it if none of them holds it. Let f(V) be the time
-// of V bytes in buckets on a link, which increases with V. In such a plan:
+// The lower bound holds for every plan with these properties: it moves as few bytes between nodes as plan_reallocation,
+// no message exceeds a bucket, and devices handle only blocks that they hold or need. The bound ignores packing and
+// forwarding. A node holds or needs a block if one of its devices does, and lacks it if none of them holds it. Let f(V)
+// be the time of V bytes in buckets on a link, which increases with V. In such a plan:
 // - A block that a node needs and lacks enters the node exactly once, over the network link of a device that needs it.
 //   Let X be the bytes of all such blocks of a node, and k the number of its devices that need any of them. One of
 //   these devices receives at least X / k bytes from the network, which takes f(X / k). If only one device of the node
@@ -60,7 +60,7 @@ struct ReallocationSeconds {
 /// Returns the time of `plan` and the lower bound. `links` must be cluster::links_of(cluster,
 /// cluster::hull_of(source.mesh, destination.mesh)).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const cluster::Links& links, const Overhead& overhead = {});
-/// As above, for a caller that already has `traffic`, the result of traffic_of(plan).
+/// Returns the time of `plan` and the lower bound, given `traffic`, the result of traffic_of(plan).
 ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<DeviceTraffic>& traffic,
                                          const cluster::Links& links, const Overhead& overhead = {});
 
