@@ -42,8 +42,8 @@ base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const Sc
 /// Returns whether two launches start the same program with the same arguments.
 bool is_same(const Launch& one, const Launch& other);
 
-/// Returns the only unconditional launch of a script; launches that are the same count as one. Returns an Error if no
-/// launch is unconditional, or if unconditional launches differ.
+/// Returns the only unconditional launch of a script. Launches that are the same (is_same) count as one. Returns an
+/// Error if no launch is unconditional, or if unconditional launches differ.
 base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector<Launch>& launches);
 
 }  // namespace dovetail::syntax

@@ -14,7 +14,7 @@
 
 namespace dovetail::syntax {
 
-// state.cpp
+// state.cpp: variables, and the state of an evaluation
 struct Variable {
   enum class Kind { unset, scalar, indexed, associative };
   Kind kind = Kind::unset;
@@ -128,7 +128,7 @@ class ShellDepth {
   Shell& shell_;
 };
 
-// run.cpp
+// run.cpp: lists, branches, loops and subshells
 Flow run(Shell& shell, const ShellNode& node);
 /// Runs two branches, where `why` decides which one is taken, and merges their states.
 Flow run_either(Shell& shell, const Unknown& why, const std::function<Flow()>& one, const std::function<Flow()>& other);
@@ -141,18 +141,20 @@ Flow run_framed(Shell& shell, ShellFrame::Kind kind, const std::function<Flow()>
 Flow run_decided(Shell& shell, const ExitStatus& status, const Place& place, const std::function<Flow()>& body);
 Flow run_script_text(Shell& shell, std::string_view content, const std::string& path, Place begin);
 
-// simple.cpp
+// simple.cpp: simple commands, assignments and redirections
 Flow run_simple(Shell& shell, const ShellNode& node);
 void assign(Shell& shell, const Assignment& assignment);
 void assign_text(Shell& shell, const std::string& name, Text value, const Place& place);
 void write(Shell& shell, const Text& text);
-/// Records a command that the evaluator does not compute. Its status and output are unknown.
+/// Records a command that the evaluator does not compute. Its status is unknown, and so is its output, except for
+/// commands such as `mkdir` that print nothing.
 Flow record_command(Shell& shell, std::vector<Word> words);
 /// Runs a function or a builtin, or records the command.
 Flow run_words(Shell& shell, std::vector<Word> words, const ShellNode& node);
 Flow run_redirected(Shell& shell, const std::vector<Redirection>& redirections, const std::function<Flow()>& body);
 
-// expand.cpp
+// expand.cpp: expansion of words
+
 /// Expands a word to words: braces, parameters, field splitting.
 void expand(Shell& shell, const ShellWord& word, std::vector<Word>& words);
 /// Expands a word without field splitting.
@@ -166,7 +168,7 @@ std::vector<Word> split(const Shell& shell, const Text& text, const Place& place
 /// Splits a string into at most `count` fields, like `read`. The last field holds the rest.
 std::vector<std::string> split_off(const Shell& shell, std::string_view text, std::size_t count);
 
-// parameter.cpp
+// parameter.cpp: parameters such as `$1` and `${name:-default}`
 struct ParameterValue {
   bool is_list = false;    ///< a list of elements: `$@`, `$*`, `${a[@]}`, `${a[*]}`
   bool is_joined = false;  ///< `$*`, `${a[*]}`: in double quotes, the elements are joined to one word
@@ -179,7 +181,7 @@ const Variable* find_variable(const Shell& shell, const std::string& name);
 /// Returns the unknown value of a variable that neither the script nor the given environment sets.
 Text unset_text(const Shell& shell, const std::string& name, const Place& place);
 
-// arithmetic.cpp
+// arithmetic.cpp: expressions such as `$((n + 1))`
 struct ArithmeticValue {
   std::int64_t value = 0;
   std::optional<Unknown> unknown;
@@ -187,11 +189,12 @@ struct ArithmeticValue {
 ArithmeticValue compute(Shell& shell, const Text& expression, const Place& place);
 Text to_text(const ArithmeticValue& value);
 
-// condition.cpp
+// condition.cpp: `test`, `[ ... ]` and `[[ ... ]]`
 ExitStatus test_tree(Shell& shell, const TestTree& tree);
 ExitStatus test_words(Shell& shell, const std::vector<Word>& words, const Place& place);
 
-// builtins.cpp
+// builtins.cpp: builtins such as `echo`
+
 /// Runs a command that the evaluator computes. Returns nullopt for any other command.
 std::optional<Flow> run_builtin(Shell& shell, const std::vector<Word>& words, const ShellNode& node);
 
