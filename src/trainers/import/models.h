@@ -18,8 +18,8 @@ namespace dovetail::trainers {
 std::string hub_cache_folder(const std::vector<std::string>& assignments);
 
 /// Returns the path of the config.json of a model on the hub ("Qwen/Qwen3-8B") in a cache folder. Uses the revision
-/// that `main` referred to at download, otherwise the only revision present. Returns nullopt if the cache lacks the
-/// model or the name is not a valid hub name.
+/// that `main` referred to at download, otherwise the only revision present. Returns nullopt if the cache has no such
+/// revision, or if the name is not a valid hub name.
 std::optional<std::string> hub_config_path(const std::string& cache, std::string_view model);
 
 struct FoundModel {

@@ -31,7 +31,7 @@ base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTr
 /// Returns the share of the role's optimizer that is kept and stepped on the host if offloading is enabled: 1 with
 /// DTensor, the configured fraction with Megatron.
 base::Result<HostShare> nemo_rl_host_share(const syntax::SettingTree& tree, const std::string& role);
-/// Returns whether the role's optimizer steps on the host.
+/// Returns whether the setting that steps the role's optimizer on the host is enabled.
 base::Result<bool> nemo_rl_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
 
 /// Returns whether the key exists and is true.

@@ -45,10 +45,10 @@ std::span<const syntax::Flag> slime_flags();
 /// Returns whether a flag has a value, which may be unknown, or, for a switch, is on.
 base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key);
 
-/// Returns an Error at a flag for which slime would stop before its first step, or that makes it only train or only
-/// generate. Does not check whether degrees divide the devices, which slime_layout and slime_engines check. `async`:
-/// the program is train_async.py. Sources: slime/utils/arguments.py, train_async.py, and the argument checks of
-/// Megatron-LM and SGLang.
+/// Returns an Error at a flag for which slime would stop before its first step, or that makes it only train, only
+/// generate, or generate on engines outside the run. Does not check whether degrees divide the devices, which
+/// slime_layout and slime_engines check. `async`: the program is train_async.py. Sources: slime/utils/arguments.py,
+/// train_async.py, and the argument checks of Megatron-LM and SGLang.
 base::Status check_slime_start(const syntax::SettingTree& tree, bool async);
 
 /// Completes an imported run. Adds to `not_modelled` the flags that affect time or memory but are not modeled. Adds to
