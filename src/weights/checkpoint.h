@@ -20,7 +20,7 @@ class Checkpoint {
  public:
   /// Opens `model.safetensors` or, if it is missing, `model.safetensors.index.json` and the files it names. Returns an
   /// Error if a file is invalid, or if the index names a file outside the folder or a tensor that its file lacks. If
-  /// the folder has neither file, the Error names a weight file of another format in it, if any.
+  /// the folder has neither file, the Error names the weight files of other formats in it, if any.
   static base::Result<Checkpoint> open(const std::string& folder);
 
   const std::string& folder() const { return folder_; }
