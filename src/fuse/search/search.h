@@ -35,8 +35,9 @@ pipeline::Order search_order(const pipeline::Lowering& lowering, const std::vect
 /// their share of the iterations is used up. Last, they look for the most robust of the equally good schedules under
 /// varying durations. See docs/search.md.
 ///
-/// Uses starts that the objective or the capacity rules out, or that are over twice as long as the best, only in
-/// tighten(). REQUIRES: at least one start. If any schedule fits the capacity, one of the starts must fit.
+/// The chains do not start from schedules that the objective or the capacity rules out, or that are over twice as long
+/// as the best. Only tighten() (peak_search.h) uses these. REQUIRES: at least one start. If any schedule fits the
+/// capacity, one of the starts must fit.
 Solution search_from(const pipeline::Problem& problem, std::vector<Solution> starts, const SolveOptions& options);
 
 /// Runs the search from options.start and a few constructions. Applies to every problem.

@@ -40,8 +40,8 @@ WalkGraph walk_graph(const pipeline::OpGraph& graph);
 inline constexpr std::int64_t beyond_any_time = std::numeric_limits<std::int64_t>::max() / 2;
 static_assert(beyond_any_time > pipeline::max_sum + 1);
 
-/// The neighbors of each op on one side of the graph: its predecessors or its successors, at most two. Ops are indexed
-/// and named by their places. The walk defines how a missing neighbor is represented.
+/// The neighbors of each op on one side of the graph: its predecessors or its successors, at most two. Indices and
+/// values are places (SwapWalk::Place). A missing predecessor is the walk's source, a missing successor its sink.
 struct WalkNeighbours {
   std::vector<std::int32_t> first;
 

@@ -43,7 +43,7 @@ constexpr std::array role_settings{
                    "minimum number of micro-batches; modeled only without max_tokens_per_mb"},
     CheckedSetting{"mb_spec.n_mbs_divisor", "1", "rounding the number of micro-batches is not modeled"},
     CheckedSetting{"mb_spec.granularity", "1", "sequences stay in groups; modeled as independent"},
-    CheckedSetting{"mb_spec.packing_algorithm", "ffd", "modeled as packed by first fit"},
+    CheckedSetting{"mb_spec.packing_algorithm", "ffd", "modeled as packed by first-fit decreasing"},
     CheckedSetting{"pad_to_maximum", "false", "micro-batches are padded to their limit; the real run is slower"},
     CheckedSetting{"enable_tree_training", "false", "shared prefixes are computed once; the real run is faster"},
     CheckedSetting{"scheduling_strategy.fork", "true",

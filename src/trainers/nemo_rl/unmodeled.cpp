@@ -28,7 +28,7 @@ constexpr std::array nemo_rl_role_settings{
     CheckedSetting{"sequence_packing.fuse_loss", "false",
                    "one kernel computes the loss of a pack; the real run uses less memory"},
     CheckedSetting{"sequence_packing.algorithm", "modified_first_fit_decreasing|first_fit_decreasing",
-                   "modeled as packed by first fit"},
+                   "modeled as packed by first-fit decreasing"},
 };
 
 constexpr std::array nemo_rl_megatron_settings{
