@@ -52,7 +52,7 @@ constexpr std::array nemo_rl_megatron_settings{
     CheckedSetting{"optimizer.optimizer", "adam", "modeled as Adam"},
     CheckedSetting{"optimizer.params_dtype", "float32", "master weights are modeled in fp32"},
     CheckedSetting{"optimizer.overlap_cpu_optimizer_d2h_h2d", "false",
-                   "transfers of optimizer states overlap the optimizer step; the real run is faster"},
+                   "transfers of gradients and weights overlap the step on the host; the real run is faster"},
     CheckedSetting{"distributed_data_parallel_config.use_custom_fsdp", "false",
                    "modeled as ZeRO 1; the real run shards more"},
     CheckedSetting{"distributed_data_parallel_config.overlap_grad_reduce", "true",

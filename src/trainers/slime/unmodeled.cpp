@@ -45,7 +45,7 @@ constexpr std::array checked_training{
                    "weights are gathered before the forward pass; modeled as overlapping it"},
     CheckedSetting{"--optimizer", "adam", "modeled as Adam"},
     CheckedSetting{"--overlap-cpu-optimizer-d2h-h2d", "false",
-                   "transfers of optimizer states overlap the optimizer step; the real run is faster"},
+                   "transfers of gradients and weights overlap the step on the host; the real run is faster"},
     CheckedSetting{"--main-grads-dtype", "fp32",
                    "gradients are modeled in the type in which they are reduced; the real run uses less memory"},
     CheckedSetting{"--use-stateless-adam", "false",

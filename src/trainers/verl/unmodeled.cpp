@@ -54,7 +54,8 @@ constexpr std::array checked_megatron{
     CheckedSetting{"actor_rollout_ref.actor.megatron.dynamic_context_parallel", "false", "modeled with a fixed degree"},
     CheckedSetting{"actor_rollout_ref.actor.megatron.dtype", "bfloat16|null", "modeled as bf16"},
     CheckedSetting{"actor_rollout_ref.actor.optim.override_optimizer_config.overlap_cpu_optimizer_d2h_h2d",
-                   "false|null", "transfers of optimizer states overlap the optimizer step; the real run is faster"},
+                   "false|null",
+                   "transfers of gradients and weights overlap the step on the host; the real run is faster"},
     CheckedSetting{"actor_rollout_ref.actor.optim.optimizer", "adam|null", "modeled as Adam"},
 };
 
