@@ -71,7 +71,7 @@ class LengthGrowth {
   /// Growth::figure at a step, and its mean over a range of steps.
   double value_at(double step) const;
   double mean_value(std::int64_t first, std::int64_t last) const;
-  /// The factor that yields this value of Growth::figure; nullopt if there is no such factor.
+  /// The factor that yields this value of Growth::figure; nullopt if no factor does.
   std::optional<double> factor_for(double value) const;
   std::int64_t max_length() const { return cap_.value_or(workflow::max_length); }
 

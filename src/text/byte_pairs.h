@@ -31,8 +31,8 @@ class BytePairs {
 
   /// Appends the tokens of one piece from the pre-tokenizer. Merges apply in order of rank, the leftmost first among
   /// equal ranks. With `ignore_merges`, a piece in the vocabulary becomes its token instead. A character without a
-  /// token becomes the unknown token, or nothing if there is no unknown token. With `fuse_unk`, adjacent unknown tokens
-  /// become one. REQUIRES: `piece` is UTF-8.
+  /// token becomes the unknown token, or nothing if the model has no unknown token. With `fuse_unk`, adjacent unknown
+  /// tokens become one. REQUIRES: `piece` is UTF-8.
   void encode(std::string_view piece, std::vector<TokenId>& tokens) const;
 
   const Vocabulary& vocabulary() const { return vocabulary_; }

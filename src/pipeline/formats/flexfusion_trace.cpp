@@ -72,7 +72,7 @@ Result<ScheduledOp> make_op(const TraceCell& cell, const Problem& problem, const
     return error(
         cell.pipeline_place,
         fmt::format(
-            "there is no model {}; a trace calls each pipeline a model, and the problem has {}, numbered from 0",
+            "model {} does not exist; a trace calls each pipeline a model, and the problem has {}, numbered from 0",
             cell.pipeline, pipelines.size()));
   const Pipeline pipeline = pipelines[static_cast<std::size_t>(cell.pipeline)];
   const int stages = problem.models[pipeline.model.index()].stages();

@@ -81,10 +81,10 @@ class SlotTable {
   Status check_action(const Action& action) const {
     const std::string text = text_of(action);
     if (action.stage >= model_.stages())
-      return invalid(action.place, fmt::format("{}: there is no stage {}; model `{}` has {}, numbered from 0", text,
+      return invalid(action.place, fmt::format("{}: stage {} does not exist; model `{}` has {}, numbered from 0", text,
                                                action.stage, model_.name, model_.stages()));
     if (action.microbatch >= model_.microbatches)
-      return invalid(action.place, fmt::format("{}: there is no micro-batch {}; model `{}` has {}, numbered from 0",
+      return invalid(action.place, fmt::format("{}: micro-batch {} does not exist; model `{}` has {}, numbered from 0",
                                                text, action.microbatch, model_.name, model_.microbatches));
     const int rank = stage_ranks_[static_cast<std::size_t>(action.stage)];
     if (action.rank != rank)
@@ -223,8 +223,7 @@ class CommunicationCheck {
                                        stage_ranks_[static_cast<std::size_t>(end.other_stage)];
     if (crossed || !message) return crossed;
     if (!exists)
-      return invalid(*message,
-                     fmt::format("{}: there is no stage {} to exchange it with", text_of(*message), end.other_stage));
+      return invalid(*message, fmt::format("{}: no stage {} to exchange it with", text_of(*message), end.other_stage));
     return invalid(*message, fmt::format("{}: stages {} and {} are on one rank and exchange no messages",
                                          text_of(*message), end.stage, end.other_stage));
   }

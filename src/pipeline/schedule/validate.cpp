@@ -122,7 +122,7 @@ class Validator {
       return value < 0 || static_cast<std::size_t>(value) >= count;
     };
     if (outside(label.model.value, problem_.models.size()))
-      return fmt::format("there is no model {}; the problem has {}, numbered from 0", label.model.value,
+      return fmt::format("model {} does not exist; the problem has {}, numbered from 0", label.model.value,
                          problem_.models.size());
     const Model& model = model_of(label);
     if (outside(label.replica.value, model.replicas.size()))

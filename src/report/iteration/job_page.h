@@ -83,7 +83,7 @@ Table not_modelled_table(const plan::Job& job);
 
 /// Explains briefly why `plan` is slower or faster than `other`: "idle time +1.9 s, actor_train +1.2 s (bubbles +0.9
 /// s)". Lists at most three reasons: the average device's idle time, the critical activities that differ most (fused
-/// activities count as one), and the tasks whose overlap differs most. If there is no such reason, returns "no
+/// activities count as one), and the tasks whose overlap differs most. If nothing explains the difference, returns "no
 /// significant difference".
 std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
                             const planner::EstimatedPlan& other);

@@ -36,8 +36,8 @@ struct LoggedCommand {
 };
 
 /// Returns the first command of a log that starts a trainer: traced by bash ("+ python3 -m verl.trainer.main_ppo ..."),
-/// written by a user, possibly on several lines, or printed by Hydra when a verl run failed. Returns nullopt if there
-/// is no such command.
+/// written by a user, possibly on several lines, or printed by Hydra when a verl run failed. Returns nullopt if the log
+/// contains none.
 std::optional<LoggedCommand> find_logged_command(std::string_view content, const syntax::TrainerTest& is_trainer);
 
 }  // namespace dovetail::trainers

@@ -40,7 +40,7 @@ struct PrintedLeaf {
 };
 
 /// Returns the leaves of the object that starts at position `at` of the line. Other text may follow it. Returns an
-/// Error with its position if there is no object, if the object is not closed, or if a key or value is invalid.
+/// Error with its position if the object is missing or not closed, or if a key or value is invalid.
 base::Result<std::vector<PrintedLeaf>> read_printed_object(const ConsoleLine& line, std::size_t at);
 
 /// Positions in "Global step 12: {": the step and the object.

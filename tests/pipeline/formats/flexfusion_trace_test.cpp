@@ -298,8 +298,9 @@ TEST(FlexFusionTrace, CellsOutsideTheProblemAreRejectedWithPosition) {
   Problem problem = find_instance("exp2")->problem;
   std::string lines;
   for (int device = 1; device < 8; ++device) lines += "\n[0, 0, 0, 0, 5, 1.95]";
-  EXPECT_EQ(error_of("[3, 0, 0, 0, 5, 1.95]" + lines, &problem),
-            "t:1:2: there is no model 3; a trace calls each pipeline a model, and the problem has 3, numbered from 0");
+  EXPECT_EQ(
+      error_of("[3, 0, 0, 0, 5, 1.95]" + lines, &problem),
+      "t:1:2: model 3 does not exist; a trace calls each pipeline a model, and the problem has 3, numbered from 0");
   EXPECT_EQ(error_of("[2, 0, 8, 0, 5, 1.95]" + lines, &problem),
             "t:1:8: 13B/1 has no stage 8; 0 to 3 are its forwards, 4 to 7 its backwards");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 5, 1.95]", &problem),

@@ -253,9 +253,9 @@ TEST(PytorchCsv, OpsOnAnotherRankOrOutOfRangeAreInvalid) {
             "f.csv:3:1: 1B0 is in row 2, but the actions of stage 1 must be in row 1 (rows are counted from 0)");
   EXPECT_EQ(error_of("0F0,0B0", &problem), "f.csv:1:1: 1F0 is missing in row 1 (rows are counted from 0)");
   EXPECT_EQ(error_of("0F0,0B0\n1F0,2B0", &problem),
-            "f.csv:2:5: 2B0: there is no stage 2; model `actor` has 2, numbered from 0");
+            "f.csv:2:5: 2B0: stage 2 does not exist; model `actor` has 2, numbered from 0");
   EXPECT_EQ(error_of("0F0,0B0\n1F0,1B7", &problem),
-            "f.csv:2:5: 1B7: there is no micro-batch 7; model `actor` has 1, numbered from 0");
+            "f.csv:2:5: 1B7: micro-batch 7 does not exist; model `actor` has 1, numbered from 0");
   EXPECT_EQ(error_of("0F0,0I0,0W0\n1F0,1B0", &problem),
             "f.csv:1:5: 0I0 is half of a split backward, but model `actor` has no `weight_gradient`; use B");
 }
@@ -278,8 +278,8 @@ TEST(PytorchCsv, FaultyCommunicationIsInvalid) {
   EXPECT_EQ(error_of(rank0 + "1RECV_F0,1RECV_F0,1F0,1B0,1SEND_B0"),
             "f.csv:2:10: 1RECV_F0 is a duplicate: 1RECV_F0 on line 2, column 1 already does this work");
   EXPECT_EQ(error_of("0F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0"), "f.csv:2:1: 1F0 has no 1RECV_F0 before it");
-  EXPECT_EQ(error_of("0RECV_F0,0F0,0B0"), "f.csv:1:1: 0RECV_F0: there is no stage -1 to exchange it with");
-  EXPECT_EQ(error_of("0F0,0SEND_F0,0B0"), "f.csv:1:5: 0SEND_F0: there is no stage 1 to exchange it with");
+  EXPECT_EQ(error_of("0RECV_F0,0F0,0B0"), "f.csv:1:1: 0RECV_F0: no stage -1 to exchange it with");
+  EXPECT_EQ(error_of("0F0,0SEND_F0,0B0"), "f.csv:1:5: 0SEND_F0: no stage 1 to exchange it with");
   EXPECT_EQ(error_of("0F0,0SEND_F0,1RECV_F0,1F0,1B0,0B0"),
             "f.csv:1:5: 0SEND_F0: stages 0 and 1 are on one rank and exchange no messages");
   EXPECT_EQ(parse_pytorch_csv(rank0 + "1F0,1B0,1SEND_B0", "f.csv", nullptr).error().failure, base::Failure::invalid);

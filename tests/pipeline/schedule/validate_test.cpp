@@ -49,7 +49,7 @@ TEST(Validate, AcceptsAValidSchedule) {
 TEST(Validate, UnknownOps) {
   Schedule schedule = valid_schedule();
   schedule.devices[0][0].label.model = ModelId(1);
-  expect_violation(schedule, Rule::unknown_op, "there is no model 1");
+  expect_violation(schedule, Rule::unknown_op, "model 1 does not exist");
   schedule = valid_schedule();
   schedule.devices[0][0].label.stage = StageId(2);
   expect_violation(schedule, Rule::unknown_op, "has no stage 2");
